@@ -1,0 +1,218 @@
+
+/*
+ * Types: digest and ulid.
+ *
+ * Their comparison operators live in pg_catalog: an operator is looked up by
+ * search_path, and WHERE id = '...' has to work for clients that do not have
+ * approval in theirs, as well as under a pinned one.  They are for our own
+ * types only and can shadow nothing.
+ */
+CREATE TYPE approval.digest;
+CREATE FUNCTION approval.digest_in(pg_catalog.cstring) RETURNS approval.digest
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_in';
+CREATE FUNCTION approval.digest_out(approval.digest) RETURNS pg_catalog.cstring
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_out';
+CREATE FUNCTION approval.digest_recv(pg_catalog.internal) RETURNS approval.digest
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_recv';
+CREATE FUNCTION approval.digest_send(approval.digest) RETURNS pg_catalog.bytea
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_send';
+
+CREATE TYPE approval.digest (
+	INPUT = approval.digest_in,
+	OUTPUT = approval.digest_out,
+	RECEIVE = approval.digest_recv,
+	SEND = approval.digest_send,
+	INTERNALLENGTH = 32,
+	ALIGNMENT = char,
+	STORAGE = plain
+);
+COMMENT ON TYPE approval.digest IS
+'A SHA-256 digest (FIPS 180-4), 32 bytes. Text form: 64 hexadecimal digits, any case in, lower case out; binary form: the 32 bytes. Input errors (22P02, 22P03) do not repeat the value. Converts implicitly from text and varchar.';
+
+CREATE FUNCTION approval.digest_lt(approval.digest, approval.digest) RETURNS pg_catalog.bool
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_lt';
+CREATE FUNCTION approval.digest_le(approval.digest, approval.digest) RETURNS pg_catalog.bool
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_le';
+CREATE FUNCTION approval.digest_eq(approval.digest, approval.digest) RETURNS pg_catalog.bool
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_eq';
+CREATE FUNCTION approval.digest_ge(approval.digest, approval.digest) RETURNS pg_catalog.bool
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_ge';
+CREATE FUNCTION approval.digest_gt(approval.digest, approval.digest) RETURNS pg_catalog.bool
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_gt';
+CREATE FUNCTION approval.digest_ne(approval.digest, approval.digest) RETURNS pg_catalog.bool
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_ne';
+CREATE FUNCTION approval.digest_cmp(approval.digest, approval.digest) RETURNS pg_catalog.int4
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_cmp';
+CREATE FUNCTION approval.digest_sortsupport(pg_catalog.internal) RETURNS pg_catalog.void
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_sortsupport';
+CREATE FUNCTION approval.digest_hash(approval.digest) RETURNS pg_catalog.int4
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_hash';
+CREATE FUNCTION approval.digest_hash_extended(approval.digest, pg_catalog.int8) RETURNS pg_catalog.int8
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_hash_extended';
+
+CREATE OPERATOR pg_catalog.< (
+	LEFTARG = approval.digest, RIGHTARG = approval.digest, FUNCTION = approval.digest_lt,
+	COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=),
+	RESTRICT = pg_catalog.scalarltsel, JOIN = pg_catalog.scalarltjoinsel
+);
+CREATE OPERATOR pg_catalog.<= (
+	LEFTARG = approval.digest, RIGHTARG = approval.digest, FUNCTION = approval.digest_le,
+	COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>),
+	RESTRICT = pg_catalog.scalarlesel, JOIN = pg_catalog.scalarlejoinsel
+);
+CREATE OPERATOR pg_catalog.= (
+	LEFTARG = approval.digest, RIGHTARG = approval.digest, FUNCTION = approval.digest_eq,
+	COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>),
+	RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel, HASHES, MERGES
+);
+CREATE OPERATOR pg_catalog.>= (
+	LEFTARG = approval.digest, RIGHTARG = approval.digest, FUNCTION = approval.digest_ge,
+	COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<),
+	RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel
+);
+CREATE OPERATOR pg_catalog.> (
+	LEFTARG = approval.digest, RIGHTARG = approval.digest, FUNCTION = approval.digest_gt,
+	COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=),
+	RESTRICT = pg_catalog.scalargtsel, JOIN = pg_catalog.scalargtjoinsel
+);
+CREATE OPERATOR pg_catalog.<> (
+	LEFTARG = approval.digest, RIGHTARG = approval.digest, FUNCTION = approval.digest_ne,
+	COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
+	RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel
+);
+
+CREATE OPERATOR CLASS approval.digest_ops DEFAULT FOR TYPE approval.digest USING btree AS
+	OPERATOR 1 pg_catalog.<,
+	OPERATOR 2 pg_catalog.<=,
+	OPERATOR 3 pg_catalog.=,
+	OPERATOR 4 pg_catalog.>=,
+	OPERATOR 5 pg_catalog.>,
+	FUNCTION 1 approval.digest_cmp(approval.digest, approval.digest),
+	FUNCTION 2 approval.digest_sortsupport(pg_catalog.internal),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid);
+CREATE OPERATOR CLASS approval.digest_ops DEFAULT FOR TYPE approval.digest USING hash AS
+	OPERATOR 1 pg_catalog.=,
+	FUNCTION 1 approval.digest_hash(approval.digest),
+	FUNCTION 2 approval.digest_hash_extended(approval.digest, pg_catalog.int8);
+
+CREATE FUNCTION approval.digest_to_bytea(approval.digest) RETURNS pg_catalog.bytea
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_to_bytea';
+COMMENT ON FUNCTION approval.digest_to_bytea(approval.digest) IS
+'The 32 bytes of a digest; behind the cast digest::bytea. NULL gives NULL.';
+CREATE FUNCTION approval.bytea_to_digest(pg_catalog.bytea) RETURNS approval.digest
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_bytea_to_digest';
+COMMENT ON FUNCTION approval.bytea_to_digest(pg_catalog.bytea) IS
+'A digest of 32 bytes; behind the cast bytea::approval.digest. NULL gives NULL; any other length is an error (22P03).';
+
+-- Implicit, because JDBC and Npgsql send parameters as varchar or text.
+CREATE CAST (pg_catalog.text AS approval.digest) WITH INOUT AS IMPLICIT;
+CREATE CAST (pg_catalog.varchar AS approval.digest) WITH INOUT AS IMPLICIT;
+CREATE CAST (approval.digest AS pg_catalog.text) WITH INOUT AS ASSIGNMENT;
+CREATE CAST (approval.digest AS pg_catalog.bytea) WITH FUNCTION approval.digest_to_bytea(approval.digest);
+CREATE CAST (pg_catalog.bytea AS approval.digest) WITH FUNCTION approval.bytea_to_digest(pg_catalog.bytea);
+
+CREATE TYPE approval.ulid;
+CREATE FUNCTION approval.ulid_in(pg_catalog.cstring) RETURNS approval.ulid
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_in';
+CREATE FUNCTION approval.ulid_out(approval.ulid) RETURNS pg_catalog.cstring
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_out';
+CREATE FUNCTION approval.ulid_recv(pg_catalog.internal) RETURNS approval.ulid
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_recv';
+CREATE FUNCTION approval.ulid_send(approval.ulid) RETURNS pg_catalog.bytea
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_send';
+
+CREATE TYPE approval.ulid (
+	INPUT = approval.ulid_in,
+	OUTPUT = approval.ulid_out,
+	RECEIVE = approval.ulid_recv,
+	SEND = approval.ulid_send,
+	INTERNALLENGTH = 16,
+	ALIGNMENT = char,
+	STORAGE = plain
+);
+COMMENT ON TYPE approval.ulid IS
+'An identifier that sorts by the millisecond it was made in (github.com/ulid/spec), 16 bytes. Text form: 26 characters of Crockford''s base 32, any case in (I and L read as 1, O as 0), upper case out; binary form: the 16 bytes, as of a uuid. Input errors (22P02) do not repeat the value. Converts implicitly from text and varchar, and to and from uuid and to timestamptz by cast.';
+
+CREATE FUNCTION approval.ulid_lt(approval.ulid, approval.ulid) RETURNS pg_catalog.bool
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_lt';
+CREATE FUNCTION approval.ulid_le(approval.ulid, approval.ulid) RETURNS pg_catalog.bool
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_le';
+CREATE FUNCTION approval.ulid_eq(approval.ulid, approval.ulid) RETURNS pg_catalog.bool
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_eq';
+CREATE FUNCTION approval.ulid_ge(approval.ulid, approval.ulid) RETURNS pg_catalog.bool
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_ge';
+CREATE FUNCTION approval.ulid_gt(approval.ulid, approval.ulid) RETURNS pg_catalog.bool
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_gt';
+CREATE FUNCTION approval.ulid_ne(approval.ulid, approval.ulid) RETURNS pg_catalog.bool
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_ne';
+CREATE FUNCTION approval.ulid_cmp(approval.ulid, approval.ulid) RETURNS pg_catalog.int4
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_cmp';
+CREATE FUNCTION approval.ulid_sortsupport(pg_catalog.internal) RETURNS pg_catalog.void
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_sortsupport';
+CREATE FUNCTION approval.ulid_hash(approval.ulid) RETURNS pg_catalog.int4
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_hash';
+CREATE FUNCTION approval.ulid_hash_extended(approval.ulid, pg_catalog.int8) RETURNS pg_catalog.int8
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_hash_extended';
+
+CREATE OPERATOR pg_catalog.< (
+	LEFTARG = approval.ulid, RIGHTARG = approval.ulid, FUNCTION = approval.ulid_lt,
+	COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=),
+	RESTRICT = pg_catalog.scalarltsel, JOIN = pg_catalog.scalarltjoinsel
+);
+CREATE OPERATOR pg_catalog.<= (
+	LEFTARG = approval.ulid, RIGHTARG = approval.ulid, FUNCTION = approval.ulid_le,
+	COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>),
+	RESTRICT = pg_catalog.scalarlesel, JOIN = pg_catalog.scalarlejoinsel
+);
+CREATE OPERATOR pg_catalog.= (
+	LEFTARG = approval.ulid, RIGHTARG = approval.ulid, FUNCTION = approval.ulid_eq,
+	COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>),
+	RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel, HASHES, MERGES
+);
+CREATE OPERATOR pg_catalog.>= (
+	LEFTARG = approval.ulid, RIGHTARG = approval.ulid, FUNCTION = approval.ulid_ge,
+	COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<),
+	RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel
+);
+CREATE OPERATOR pg_catalog.> (
+	LEFTARG = approval.ulid, RIGHTARG = approval.ulid, FUNCTION = approval.ulid_gt,
+	COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=),
+	RESTRICT = pg_catalog.scalargtsel, JOIN = pg_catalog.scalargtjoinsel
+);
+CREATE OPERATOR pg_catalog.<> (
+	LEFTARG = approval.ulid, RIGHTARG = approval.ulid, FUNCTION = approval.ulid_ne,
+	COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
+	RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel
+);
+
+CREATE OPERATOR CLASS approval.ulid_ops DEFAULT FOR TYPE approval.ulid USING btree AS
+	OPERATOR 1 pg_catalog.<,
+	OPERATOR 2 pg_catalog.<=,
+	OPERATOR 3 pg_catalog.=,
+	OPERATOR 4 pg_catalog.>=,
+	OPERATOR 5 pg_catalog.>,
+	FUNCTION 1 approval.ulid_cmp(approval.ulid, approval.ulid),
+	FUNCTION 2 approval.ulid_sortsupport(pg_catalog.internal),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid);
+CREATE OPERATOR CLASS approval.ulid_ops DEFAULT FOR TYPE approval.ulid USING hash AS
+	OPERATOR 1 pg_catalog.=,
+	FUNCTION 1 approval.ulid_hash(approval.ulid),
+	FUNCTION 2 approval.ulid_hash_extended(approval.ulid, pg_catalog.int8);
+
+CREATE FUNCTION approval.ulid_to_timestamptz(approval.ulid) RETURNS pg_catalog.timestamptz
+	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_to_timestamptz';
+COMMENT ON FUNCTION approval.ulid_to_timestamptz(approval.ulid) IS
+'When an identifier was made, in whole milliseconds, by the clock of the server that made it; behind the cast ulid::timestamptz. NULL gives NULL.';
+
+CREATE CAST (pg_catalog.text AS approval.ulid) WITH INOUT AS IMPLICIT;
+CREATE CAST (pg_catalog.varchar AS approval.ulid) WITH INOUT AS IMPLICIT;
+CREATE CAST (approval.ulid AS pg_catalog.text) WITH INOUT AS ASSIGNMENT;
+CREATE CAST (approval.ulid AS pg_catalog.uuid) WITHOUT FUNCTION AS ASSIGNMENT;
+CREATE CAST (pg_catalog.uuid AS approval.ulid) WITHOUT FUNCTION AS ASSIGNMENT;
+CREATE CAST (approval.ulid AS pg_catalog.timestamptz) WITH FUNCTION approval.ulid_to_timestamptz(approval.ulid);
+
+CREATE FUNCTION approval.new_ulid() RETURNS approval.ulid
+	LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'approval_new_ulid';
+REVOKE ALL ON FUNCTION approval.new_ulid() FROM PUBLIC;
+COMMENT ON FUNCTION approval.new_ulid() IS
+'A new identifier, larger than every earlier one of this session, also within one millisecond and after the clock was set back (monotonic ULID, 80 random bits). Never NULL.';

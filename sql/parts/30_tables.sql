@@ -1,0 +1,184 @@
+/*
+ * Tables.
+ *
+ * They belong to approval_owner and are granted to nobody: verbs write, views
+ * read.  The tenant leads every primary key, so that rows can be routed by it.
+ * There are no foreign keys: only verbs insert, nothing is deleted, and a key
+ * share lock on the request for each event would cost more than the whole
+ * check is worth.  verify_request() finds what an owner took away.
+ */
+CREATE TABLE approval.requests (
+	tenant				pg_catalog.text NOT NULL,
+	id					approval.ulid NOT NULL,
+	conversation_id		pg_catalog.text NOT NULL,
+	tool_call_id		pg_catalog.text NOT NULL,
+	run_id				pg_catalog.text,
+	server				pg_catalog.text NOT NULL,
+	tool				pg_catalog.text NOT NULL,
+	definition			approval.digest,
+	resource			pg_catalog.text,
+	arguments			pg_catalog.json NOT NULL,
+	proposed_arguments	pg_catalog.json,
+	action_hash			approval.digest NOT NULL,
+	proposed_hash		approval.digest,
+	review_hash			approval.digest NOT NULL,
+	summary				pg_catalog.text NOT NULL,
+	agent_reason		pg_catalog.text,
+	preview				pg_catalog.json,
+	metadata			pg_catalog.json,
+	reply_to			pg_catalog.text,
+	requester_login		pg_catalog.text NOT NULL,
+	requested_by		pg_catalog.text NOT NULL,
+	on_behalf_of		pg_catalog.text,
+	assignee			pg_catalog.text,
+	retry_of			approval.ulid,
+	mode				pg_catalog.text NOT NULL,
+	class				pg_catalog.text,
+	risk				pg_catalog.text,
+	effect				pg_catalog.text NOT NULL,
+	gate_reason			pg_catalog.text,
+	reviewer_group		pg_catalog.text,
+	approvals			pg_catalog.int4 NOT NULL,
+	approvals_needed	pg_catalog.int4 NOT NULL,
+	status				pg_catalog.text NOT NULL,
+	cause				pg_catalog.text,
+	proposed_at			pg_catalog.timestamptz NOT NULL,
+	expires_at			pg_catalog.timestamptz NOT NULL,
+	use_within			pg_catalog.int8 NOT NULL,
+	decided_by			pg_catalog.text,
+	decided_at			pg_catalog.timestamptz,
+	denial				pg_catalog.text,
+	use_by				pg_catalog.timestamptz,
+	consumed_at			pg_catalog.timestamptz,
+	executor_login		pg_catalog.text,
+	execution_id		pg_catalog.text,
+	attempt				pg_catalog.int4 NOT NULL,
+	token_hash			approval.digest,
+	lease_until			pg_catalog.timestamptz,
+	outcome				pg_catalog.text,
+	result				pg_catalog.json,
+	completed_at		pg_catalog.timestamptz,
+	events				pg_catalog.int4 NOT NULL,
+	row_digest			approval.digest NOT NULL,
+	head				approval.digest NOT NULL,
+	CONSTRAINT requests_pkey PRIMARY KEY (tenant, id),
+	CONSTRAINT requests_call_key UNIQUE (tenant, conversation_id, tool_call_id),
+	CONSTRAINT requests_mode_check CHECK (mode IN ('inline', 'auto', 'review', 'deny')),
+	CONSTRAINT requests_effect_check CHECK (effect IN ('external', 'database')),
+	CONSTRAINT requests_status_check CHECK (status IN ('pending', 'approved', 'rejected', 'consumed', 'expired', 'cancelled', 'revoked')),
+	CONSTRAINT requests_cause_check CHECK (cause IN ('policy', 'person', 'quorum', 'veto', 'quorum_unreachable', 'decide_deadline', 'use_deadline', 'withdrawn', 'revoked', 'bad_result')),
+	CONSTRAINT requests_outcome_check CHECK (outcome IN ('untracked', 'in_flight', 'succeeded', 'failed', 'unknown')),
+	CONSTRAINT requests_consumed_check CHECK ((status = 'consumed') = (outcome IS NOT NULL)),
+	CONSTRAINT requests_quorum_check CHECK (approvals_needed >= 1),
+	CONSTRAINT requests_deadline_check CHECK (pg_catalog.isfinite(expires_at) AND (status <> 'approved' OR (use_by IS NOT NULL AND pg_catalog.isfinite(use_by))))
+);
+
+/* what is not settled: small, however many requests there are */
+CREATE INDEX requests_open ON approval.requests (tenant, id)
+	WHERE status IN ('pending', 'approved') OR outcome IN ('in_flight', 'unknown');
+
+CREATE TABLE approval.decisions (
+	tenant			pg_catalog.text NOT NULL,
+	request_id		approval.ulid NOT NULL,
+	n				pg_catalog.int4 NOT NULL,
+	at				pg_catalog.timestamptz NOT NULL,
+	verdict			pg_catalog.text NOT NULL,
+	actor			pg_catalog.text NOT NULL,
+	login			pg_catalog.text NOT NULL,
+	seen			approval.digest NOT NULL,
+	review_hash		approval.digest NOT NULL,
+	action_hash		approval.digest NOT NULL,
+	result			pg_catalog.text,
+	note			pg_catalog.text,
+	CONSTRAINT decisions_pkey PRIMARY KEY (tenant, request_id, n),
+	CONSTRAINT decisions_verdict_check CHECK (verdict IN ('approve', 'reject'))
+);
+
+CREATE SEQUENCE approval.events_seq;
+
+CREATE TABLE approval.events (
+	tenant			pg_catalog.text NOT NULL,
+	request_id		approval.ulid NOT NULL,
+	n				pg_catalog.int4 NOT NULL,
+	seq				pg_catalog.int8 NOT NULL DEFAULT pg_catalog.nextval('approval.events_seq'::pg_catalog.regclass),
+	xid				pg_catalog.xid8 NOT NULL DEFAULT pg_catalog.pg_current_xact_id(),
+	origin			pg_catalog.int8 NOT NULL,
+	at				pg_catalog.timestamptz NOT NULL,
+	kind			pg_catalog.text NOT NULL,
+	actor			pg_catalog.text NOT NULL,
+	login			pg_catalog.text NOT NULL,
+	role			pg_catalog.text NOT NULL,
+	client			pg_catalog.text,
+	status_before	pg_catalog.text,
+	status_after	pg_catalog.text NOT NULL,
+	outcome_before	pg_catalog.text,
+	outcome_after	pg_catalog.text,
+	action_hash		approval.digest NOT NULL,
+	review_hash		approval.digest NOT NULL,
+	note			pg_catalog.text,
+	row_digest		approval.digest NOT NULL,
+	previous		approval.digest,
+	hash			approval.digest NOT NULL,
+	CONSTRAINT events_pkey PRIMARY KEY (tenant, request_id, n)
+);
+ALTER SEQUENCE approval.events_seq OWNED BY approval.events.seq;
+
+CREATE SEQUENCE approval.refusal_log_id_seq;
+
+CREATE TABLE approval.refusal_log (
+	tenant			pg_catalog.text NOT NULL,
+	id				pg_catalog.int8 NOT NULL DEFAULT pg_catalog.nextval('approval.refusal_log_id_seq'::pg_catalog.regclass),
+	at				pg_catalog.timestamptz NOT NULL,
+	verb			pg_catalog.text NOT NULL,
+	login			pg_catalog.text NOT NULL,
+	role			pg_catalog.text NOT NULL,
+	actor			pg_catalog.text,
+	request_id		approval.ulid,
+	reason			pg_catalog.text NOT NULL,
+	http_status		pg_catalog.int4 NOT NULL,
+	detail			pg_catalog.json NOT NULL,
+	CONSTRAINT refusal_log_pkey PRIMARY KEY (tenant, id)
+);
+ALTER SEQUENCE approval.refusal_log_id_seq OWNED BY approval.refusal_log.id;
+CREATE INDEX refusal_log_at ON approval.refusal_log (tenant, at);
+
+CREATE TABLE approval.logins (
+	login			pg_catalog.text NOT NULL,
+	kind			pg_catalog.text NOT NULL,
+	actor			pg_catalog.text,
+	tenants			pg_catalog.text[] NOT NULL,
+	registered_by	pg_catalog.text NOT NULL,
+	registered_at	pg_catalog.timestamptz NOT NULL,
+	CONSTRAINT logins_pkey PRIMARY KEY (login),
+	CONSTRAINT logins_kind_check CHECK (kind IN ('person', 'service', 'delegate', 'gateway')),
+	CONSTRAINT logins_tenants_check CHECK (pg_catalog.cardinality(tenants) >= 1 AND pg_catalog.array_position(tenants, NULL) IS NULL)
+);
+
+/* secrets that the database makes for itself at first use, and marks it sets */
+CREATE TABLE approval.keys (
+	name			pg_catalog.text NOT NULL,
+	value			pg_catalog.bytea NOT NULL,
+	CONSTRAINT keys_pkey PRIMARY KEY (name)
+);
+
+DO $do$
+DECLARE
+	relation pg_catalog.text;
+BEGIN
+	FOREACH relation IN ARRAY ARRAY['requests', 'decisions', 'events', 'refusal_log', 'logins', 'keys']
+	LOOP
+		EXECUTE pg_catalog.format('ALTER TABLE approval.%I OWNER TO approval_owner', relation);
+		EXECUTE pg_catalog.format('REVOKE ALL ON TABLE approval.%I FROM PUBLIC', relation);
+		PERFORM pg_catalog.pg_extension_config_dump(('approval.' OPERATOR(pg_catalog.||) relation)::pg_catalog.regclass, '');
+	END LOOP;
+	PERFORM pg_catalog.pg_extension_config_dump('approval.events_seq'::pg_catalog.regclass, '');
+	PERFORM pg_catalog.pg_extension_config_dump('approval.refusal_log_id_seq'::pg_catalog.regclass, '');
+END
+$do$;
+
+COMMENT ON TABLE approval.requests IS 'One row for each proposed action and all that became of it. Changed by verbs only; read it through the views.';
+COMMENT ON TABLE approval.decisions IS 'One row for each verdict of a person on a request, with the review_hash that was shown.';
+COMMENT ON TABLE approval.events IS 'Append-only audit trail: one row for each transition, chained by hash within a request.';
+COMMENT ON TABLE approval.refusal_log IS 'What the try_ verbs refused. Not chained; may be purged by age.';
+COMMENT ON TABLE approval.logins IS 'Which database login may speak for whom, and for which tenants. Written by register_login().';
+COMMENT ON TABLE approval.keys IS 'Secrets that the database made for itself (channel names). Readable by nobody.';

@@ -1,0 +1,358 @@
+/*
+ * Verbs.  VOLATILE, PARALLEL UNSAFE, not STRICT: a NULL for a required
+ * argument raises 22004.  One function per name, no overloads.
+ */
+CREATE FUNCTION approval.propose(
+	tool_call_id pg_catalog.text,
+	tool pg_catalog.text,
+	arguments pg_catalog.json,
+	conversation_id pg_catalog.text DEFAULT '',
+	server pg_catalog.text DEFAULT '',
+	resource pg_catalog.text DEFAULT NULL,
+	definition pg_catalog.json DEFAULT NULL,
+	run_id pg_catalog.text DEFAULT NULL,
+	agent_reason pg_catalog.text DEFAULT NULL,
+	preview pg_catalog.json DEFAULT NULL,
+	requested_by pg_catalog.text DEFAULT NULL,
+	on_behalf_of pg_catalog.text DEFAULT NULL,
+	assignee pg_catalog.text DEFAULT NULL,
+	expires_in pg_catalog.interval DEFAULT NULL,
+	at_least pg_catalog.text DEFAULT NULL,
+	retry_of approval.ulid DEFAULT NULL,
+	reply_to pg_catalog.text DEFAULT NULL,
+	metadata pg_catalog.json DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_propose';
+REVOKE ALL ON FUNCTION approval.propose FROM PUBLIC;
+COMMENT ON FUNCTION approval.propose IS
+'Asks for one action: evaluates policy, stores the request and returns it. Never raises for a denial: that is a row with status rejected and cause policy. The same call again (tenant, conversation_id, tool_call_id) from the same login with the same action returns the stored row, whatever became of it, and changes nothing. Required: tool_call_id, tool, arguments (22004 for NULL). tool_call_id, conversation_id, server, tool, run_id, requested_by, on_behalf_of, assignee and tenant: at most 255 bytes; resource and reply_to: 2048; agent_reason: 65536; arguments, definition, preview and metadata: approval.max_action_size each. expires_in only shortens the time to decide, not below approval.min_decide_within (22023). at_least (inline, auto, review or deny) makes this call stricter, never looser. definition: by logins registered as gateway only. retry_of: an ended request of the same login. Errors: PT409 tool_call_conflict, PT422 not_canonical, bad_arguments, too_large, PT403 actor_not_allowed, not_eligible, PT404 not_found (retry_of), PT412 stale_state (retry_of not ended).';
+
+CREATE FUNCTION approval.decide(
+	id approval.ulid,
+	verdict pg_catalog.text,
+	seen approval.digest,
+	actor pg_catalog.text DEFAULT NULL,
+	arguments pg_catalog.json DEFAULT NULL,
+	result pg_catalog.text DEFAULT NULL,
+	note pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_decide';
+REVOKE ALL ON FUNCTION approval.decide FROM PUBLIC;
+COMMENT ON FUNCTION approval.decide IS
+'A person''s verdict on a pending request: approve or reject. seen is the review_hash that was shown. arguments with approve: approve with these corrections. result with reject: text for the model; without one its loop stops. A delegate names the actor; every other login decides as itself. Repeating one''s own decision is a no-op that returns the row. Required: id, verdict, seen (22004 for NULL). Errors: PT404 not_found, PT403 self_approval, actor_not_allowed, not_eligible, PT409 already_decided (DETAIL: decided_by, decided_at), PT410 expired, PT412 stale_view, row_tampered, PT422 bad_decision, not_canonical, bad_arguments, too_large.';
+
+CREATE FUNCTION approval.try_decide(
+	id approval.ulid,
+	verdict pg_catalog.text,
+	seen approval.digest,
+	actor pg_catalog.text DEFAULT NULL,
+	arguments pg_catalog.json DEFAULT NULL,
+	result pg_catalog.text DEFAULT NULL,
+	note pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.attempt
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_try_decide';
+REVOKE ALL ON FUNCTION approval.try_decide FROM PUBLIC;
+COMMENT ON FUNCTION approval.try_decide IS
+'decide that returns a PT refusal instead of raising it, and keeps it in approval.refusals. Standard errors (22004, 22023, 42501, 40001) are raised all the same.';
+
+CREATE FUNCTION approval.approve(
+	id approval.ulid,
+	seen approval.digest,
+	actor pg_catalog.text DEFAULT NULL,
+	note pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_approve';
+REVOKE ALL ON FUNCTION approval.approve FROM PUBLIC;
+COMMENT ON FUNCTION approval.approve IS
+'Short for decide(id, ''approve'', seen, ...). Required: id, seen (22004 for NULL). Errors as of decide.';
+
+CREATE FUNCTION approval.reject(
+	id approval.ulid,
+	seen approval.digest,
+	actor pg_catalog.text DEFAULT NULL,
+	result pg_catalog.text DEFAULT NULL,
+	note pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_reject';
+REVOKE ALL ON FUNCTION approval.reject FROM PUBLIC;
+COMMENT ON FUNCTION approval.reject IS
+'Short for decide(id, ''reject'', seen, ...). result is the text for the model. Required: id, seen (22004 for NULL). Errors as of decide.';
+
+CREATE FUNCTION approval.edit(
+	id approval.ulid,
+	seen approval.digest,
+	arguments pg_catalog.json,
+	actor pg_catalog.text DEFAULT NULL,
+	note pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_edit';
+REVOKE ALL ON FUNCTION approval.edit FROM PUBLIC;
+COMMENT ON FUNCTION approval.edit IS
+'Approves with corrected arguments. They go through policy again; the proposal stays beside them (proposed_arguments), and only the corrected action can be consumed. Required: id, seen, arguments (22004 for NULL). Errors as of decide, and PT403 tool_denied.';
+
+CREATE FUNCTION approval.cancel(
+	id approval.ulid,
+	reason pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_cancel';
+REVOKE ALL ON FUNCTION approval.cancel FROM PUBLIC;
+COMMENT ON FUNCTION approval.cancel IS
+'The requester takes back its own request, pending or approved. Cancelling again is a no-op. Required: id (22004 for NULL). Errors: PT404 not_found, PT409 already_consumed, already_decided, PT410 expired, PT412 row_tampered.';
+
+CREATE FUNCTION approval.revoke(
+	id approval.ulid,
+	reason pg_catalog.text DEFAULT NULL,
+	actor pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_revoke';
+REVOKE ALL ON FUNCTION approval.revoke FROM PUBLIC;
+COMMENT ON FUNCTION approval.revoke IS
+'Takes back an approval that has not been used. Revoking again is a no-op. Required: id (22004 for NULL). Errors: PT404 not_found, PT403 actor_not_allowed, PT409 not_approved, already_consumed, PT410 expired, PT412 row_tampered.';
+
+CREATE FUNCTION approval.revoke_by(
+	actor pg_catalog.text,
+	reason pg_catalog.text DEFAULT NULL,
+	revoked_by pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS SETOF approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_revoke_by';
+REVOKE ALL ON FUNCTION approval.revoke_by FROM PUBLIC;
+COMMENT ON FUNCTION approval.revoke_by IS
+'Takes back every approval of one actor in the tenant that has not been used, and returns those rows: for a reviewer whose session was stolen. Required: actor (22004 for NULL). Errors: PT403 actor_not_allowed (revoked_by).';
+
+CREATE FUNCTION approval.consume(
+	id approval.ulid,
+	tool pg_catalog.text,
+	arguments pg_catalog.json,
+	execution_id pg_catalog.text,
+	server pg_catalog.text DEFAULT '',
+	resource pg_catalog.text DEFAULT NULL,
+	definition pg_catalog.json DEFAULT NULL,
+	lease pg_catalog.interval DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.permit
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_consume';
+REVOKE ALL ON FUNCTION approval.consume FROM PUBLIC;
+COMMENT ON FUNCTION approval.consume IS
+'Uses an approval, once, for exactly the action presented, and returns the permit. Call it as SELECT * FROM approval.consume(...), as a statement of its own and outside any transaction block: the permit counts when the statement has completed. An omitted server or resource counts as '''' or null, never as what the row says. lease: how long the execution may stay silent, by default approval.lease, at most approval.max_lease. Required: id, tool, arguments, execution_id (22004 for NULL). Errors: PT404 not_found, PT409 not_approved, already_consumed, PT410 expired, PT412 hash_mismatch (DETAIL.differs: paths, no values), row_tampered, PT422 commit_first, not_canonical, bad_arguments, too_large.';
+
+CREATE FUNCTION approval.try_consume(
+	id approval.ulid,
+	tool pg_catalog.text,
+	arguments pg_catalog.json,
+	execution_id pg_catalog.text,
+	server pg_catalog.text DEFAULT '',
+	resource pg_catalog.text DEFAULT NULL,
+	definition pg_catalog.json DEFAULT NULL,
+	lease pg_catalog.interval DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.attempt
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_try_consume';
+REVOKE ALL ON FUNCTION approval.try_consume FROM PUBLIC;
+COMMENT ON FUNCTION approval.try_consume IS
+'consume that returns a PT refusal instead of raising it, and keeps it in approval.refusals. Standard errors (22004, 22023, 42501, 40001) are raised all the same.';
+
+CREATE FUNCTION approval.resume(
+	id approval.ulid,
+	execution_id pg_catalog.text,
+	token pg_catalog.text,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.permit
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_resume';
+REVOKE ALL ON FUNCTION approval.resume FROM PUBLIC;
+COMMENT ON FUNCTION approval.resume IS
+'The next attempt of an execution whose lease is over, for tools registered as idempotent. No tool is yet, so it answers PT409 not_idempotent. Required: id, execution_id, token (22004 for NULL). Errors: PT404 not_found, PT409 not_idempotent, execution_mismatch, PT412 stale_state.';
+
+CREATE FUNCTION approval.heartbeat(
+	id approval.ulid,
+	execution_id pg_catalog.text,
+	token pg_catalog.text,
+	lease pg_catalog.interval DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_heartbeat';
+REVOKE ALL ON FUNCTION approval.heartbeat FROM PUBLIC;
+COMMENT ON FUNCTION approval.heartbeat IS
+'Starts the lease of a running execution again, from now. Makes no event. Required: id, execution_id, token (22004 for NULL). Errors: PT404 not_found, PT409 execution_mismatch, PT410 lease_expired, PT412 stale_state.';
+
+CREATE FUNCTION approval.complete(
+	id approval.ulid,
+	execution_id pg_catalog.text,
+	token pg_catalog.text,
+	outcome pg_catalog.text,
+	result pg_catalog.json DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_complete';
+REVOKE ALL ON FUNCTION approval.complete FROM PUBLIC;
+COMMENT ON FUNCTION approval.complete IS
+'Records what became of an execution: succeeded, failed or unknown, with a result that is kept verbatim. Accepted after the lease too. The same report again is a no-op; after unknown, a late succeeded or failed is recorded. Required: id, execution_id, token, outcome (22004 for NULL; 22023 for another outcome). Errors: PT404 not_found, PT409 execution_mismatch, outcome_conflict, PT412 stale_state (never consumed).';
+
+CREATE FUNCTION approval.try_complete(
+	id approval.ulid,
+	execution_id pg_catalog.text,
+	token pg_catalog.text,
+	outcome pg_catalog.text,
+	result pg_catalog.json DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.attempt
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_try_complete';
+REVOKE ALL ON FUNCTION approval.try_complete FROM PUBLIC;
+COMMENT ON FUNCTION approval.try_complete IS
+'complete that returns a PT refusal instead of raising it, and keeps it in approval.refusals. Standard errors (22004, 22023, 42501, 40001) are raised all the same.';
+
+CREATE FUNCTION approval.reconcile(
+	id approval.ulid,
+	outcome pg_catalog.text,
+	note pg_catalog.text DEFAULT NULL,
+	actor pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_reconcile';
+REVOKE ALL ON FUNCTION approval.reconcile FROM PUBLIC;
+COMMENT ON FUNCTION approval.reconcile IS
+'A person''s word on an execution whose outcome is unknown: succeeded or failed. Neither the executing nor the proposing login, and no service or gateway. The same word again is a no-op. Required: id, outcome (22004 for NULL; 22023 for another outcome). Errors: PT404 not_found, PT403 not_eligible, actor_not_allowed, PT409 outcome_conflict, PT412 stale_state (still in flight, or never consumed).';
+
+CREATE FUNCTION approval.request_of(
+	id approval.ulid,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_request_of';
+REVOKE ALL ON FUNCTION approval.request_of FROM PUBLIC;
+COMMENT ON FUNCTION approval.request_of IS
+'The request with this id, with its effective status. A requester sees its own login''s requests only. Required: id (22004 for NULL). Errors: PT404 not_found.';
+
+CREATE FUNCTION approval.request_for(
+	conversation_id pg_catalog.text,
+	tool_call_id pg_catalog.text,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_request_for';
+REVOKE ALL ON FUNCTION approval.request_for FROM PUBLIC;
+COMMENT ON FUNCTION approval.request_for IS
+'The request of this tool call, with its effective status. A requester sees its own login''s requests only. Required: conversation_id, tool_call_id (22004 for NULL). Errors: PT404 not_found.';
+
+CREATE FUNCTION approval.pending(
+	conversation_id pg_catalog.text,
+	tenant pg_catalog.text DEFAULT NULL,
+	OUT id approval.ulid,
+	OUT tool_call_id pg_catalog.text,
+	OUT conversation pg_catalog.text,
+	OUT run_id pg_catalog.text,
+	OUT server pg_catalog.text,
+	OUT tool pg_catalog.text,
+	OUT resource pg_catalog.text,
+	OUT arguments pg_catalog.json,
+	OUT action_hash approval.digest,
+	OUT review_hash approval.digest,
+	OUT summary pg_catalog.text,
+	OUT gate_reason pg_catalog.text,
+	OUT agent_reason pg_catalog.text,
+	OUT preview pg_catalog.json,
+	OUT requested_by pg_catalog.text,
+	OUT on_behalf_of pg_catalog.text,
+	OUT assignee pg_catalog.text,
+	OUT approvals pg_catalog.int4,
+	OUT approvals_needed pg_catalog.int4,
+	OUT proposed_at pg_catalog.timestamptz,
+	OUT expires_at pg_catalog.timestamptz,
+	OUT seen_set approval.digest)
+RETURNS SETOF pg_catalog.record
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_pending';
+REVOKE ALL ON FUNCTION approval.pending FROM PUBLIC;
+COMMENT ON FUNCTION approval.pending IS
+'The calls of a conversation that wait for a person, in order of proposal. seen_set, the same in every row, is the SHA-256 of the canonical JSON array of [id, review_hash] in order of id. No rows: nothing waits. Required: conversation_id (22004 for NULL; '''' is a conversation too).';
+
+CREATE FUNCTION approval.outcomes(
+	conversation_id pg_catalog.text,
+	run_id pg_catalog.text DEFAULT NULL,
+	open_only pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL,
+	OUT id approval.ulid,
+	OUT tool_call_id pg_catalog.text,
+	OUT run pg_catalog.text,
+	OUT server pg_catalog.text,
+	OUT tool pg_catalog.text,
+	OUT resource pg_catalog.text,
+	OUT arguments pg_catalog.json,
+	OUT action_hash approval.digest,
+	OUT status pg_catalog.text,
+	OUT cause pg_catalog.text,
+	OUT outcome pg_catalog.text,
+	OUT result pg_catalog.json,
+	OUT decided_by pg_catalog.text,
+	OUT decided_at pg_catalog.timestamptz,
+	OUT denial pg_catalog.text,
+	OUT verdict pg_catalog.text,
+	OUT edited pg_catalog.bool,
+	OUT stop pg_catalog.bool,
+	OUT record pg_catalog.json)
+RETURNS SETOF pg_catalog.record
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_outcomes';
+REVOKE ALL ON FUNCTION approval.outcomes FROM PUBLIC;
+COMMENT ON FUNCTION approval.outcomes IS
+'What an agent loop needs to go on: for every call of a conversation its effective status and outcome, the arguments as approved, the stored result, and for a call that will not run a record that says so, ready to stand in the conversation. denial is the text for the model of a rejection that gave one; stop is true for a rejection without. open_only true: only calls that are not settled. run_id: only calls of that run. Required: conversation_id (22004 for NULL).';
+
+CREATE FUNCTION approval.verify_request(
+	id approval.ulid,
+	tenant pg_catalog.text DEFAULT NULL,
+	OUT ok pg_catalog.bool,
+	OUT events pg_catalog.int4,
+	OUT problem pg_catalog.text,
+	OUT at_event pg_catalog.int4)
+RETURNS pg_catalog.record
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_verify_request';
+REVOKE ALL ON FUNCTION approval.verify_request FROM PUBLIC;
+COMMENT ON FUNCTION approval.verify_request IS
+'Recomputes the digest of a request and the hash chain of its events. problem: event_missing, event_changed, chain_broken, row_tampered or action_hash_wrong, with the number of the event where there is one; NULL if ok. Required: id (22004 for NULL). Errors: PT404 not_found.';
+
+CREATE FUNCTION approval.channel(
+	scope pg_catalog.text,
+	key pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS pg_catalog.text
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_channel';
+REVOKE ALL ON FUNCTION approval.channel FROM PUBLIC;
+COMMENT ON FUNCTION approval.channel IS
+'The name to LISTEN on: scope all, tenant, or conversation with its id as key. It matches ^[a-z_][a-z0-9_]{0,62}$. A notification says that something changed, {"id","event","status"} in JSON, and proves nothing: read the request before acting. Required: scope, key for a conversation (22004 for NULL; 22023 for another scope).';
+
+CREATE FUNCTION approval.register_login(
+	login pg_catalog.text,
+	kind pg_catalog.text,
+	actor pg_catalog.text DEFAULT NULL,
+	tenants pg_catalog.text[] DEFAULT '{""}')
+RETURNS pg_catalog.text
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_register_login';
+REVOKE ALL ON FUNCTION approval.register_login FROM PUBLIC;
+COMMENT ON FUNCTION approval.register_login IS
+'Says for whom a database login speaks: kind person, service, delegate (names its actors; for applications that authenticate people themselves, never for a login whose SQL an agent can write) or gateway (may supply tool definitions, never approves); actor, by default login:NAME; tenants, of which '''' is that of a single-tenant database and * stands for all. Registering again replaces. Returns the login. Required: login, kind, tenants (22004 for NULL; 42704 for a role that does not exist; 22023 for another kind or a reserved actor).';
+
+CREATE FUNCTION approval.errors(
+	OUT sqlstate pg_catalog.text,
+	OUT reason pg_catalog.text,
+	OUT http_status pg_catalog.int4,
+	OUT message pg_catalog.text,
+	OUT hint pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_errors';
+REVOKE ALL ON FUNCTION approval.errors FROM PUBLIC;
+COMMENT ON FUNCTION approval.errors IS 'The reasons for which the gate refuses, with their SQLSTATE, HTTP status, message and hint.';
+
+CREATE FUNCTION approval.transitions(
+	OUT from_status pg_catalog.text,
+	OUT from_outcome pg_catalog.text,
+	OUT to_status pg_catalog.text,
+	OUT to_outcome pg_catalog.text,
+	OUT verb pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_transitions';
+REVOKE ALL ON FUNCTION approval.transitions FROM PUBLIC;
+COMMENT ON FUNCTION approval.transitions IS 'The legal moves of a request, from the table that verbs and the guard read. A NULL from_status is birth.';

@@ -1,0 +1,41 @@
+/*
+ * The guard.  The triggers are ENABLE (origin), so that a restore with
+ * session_replication_role = replica and apply workers pass; nothing stamps or
+ * notifies on INSERT, so that restored rows are what they were.
+ */
+CREATE FUNCTION approval.guard_request() RETURNS pg_catalog.trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'approval_guard_request';
+REVOKE ALL ON FUNCTION approval.guard_request FROM PUBLIC;
+COMMENT ON FUNCTION approval.guard_request IS 'Trigger: requests change by verbs only, along approval.transitions(); nothing is removed.';
+
+CREATE FUNCTION approval.guard_append_only() RETURNS pg_catalog.trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'approval_guard_append_only';
+REVOKE ALL ON FUNCTION approval.guard_append_only FROM PUBLIC;
+COMMENT ON FUNCTION approval.guard_append_only IS 'Trigger: decisions and events are only ever added.';
+
+CREATE FUNCTION approval.logins_changed() RETURNS pg_catalog.trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'approval_logins_changed';
+REVOKE ALL ON FUNCTION approval.logins_changed FROM PUBLIC;
+COMMENT ON FUNCTION approval.logins_changed IS 'Trigger: makes every session read approval.logins again.';
+
+CREATE FUNCTION approval.keys_changed() RETURNS pg_catalog.trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'approval_keys_changed';
+REVOKE ALL ON FUNCTION approval.keys_changed FROM PUBLIC;
+COMMENT ON FUNCTION approval.keys_changed IS 'Trigger: makes every session read approval.keys again.';
+
+CREATE TRIGGER guard BEFORE UPDATE OR DELETE ON approval.requests
+	FOR EACH ROW EXECUTE FUNCTION approval.guard_request();
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON approval.requests
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.guard_request();
+CREATE TRIGGER guard BEFORE UPDATE OR DELETE ON approval.decisions
+	FOR EACH ROW EXECUTE FUNCTION approval.guard_append_only();
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON approval.decisions
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.guard_append_only();
+CREATE TRIGGER guard BEFORE UPDATE OR DELETE ON approval.events
+	FOR EACH ROW EXECUTE FUNCTION approval.guard_append_only();
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON approval.events
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.guard_append_only();
+CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON approval.logins
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.logins_changed();
+CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON approval.keys
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.keys_changed();

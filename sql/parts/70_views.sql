@@ -1,0 +1,103 @@
+/*
+ * Views for people.  The tenants come as an array from C, computed once, so
+ * that the indexes, which all begin with the tenant, serve.
+ */
+CREATE FUNCTION approval.caller_tenants() RETURNS pg_catalog.text[]
+LANGUAGE c STABLE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_caller_tenants';
+REVOKE ALL ON FUNCTION approval.caller_tenants FROM PUBLIC;
+COMMENT ON FUNCTION approval.caller_tenants IS 'The tenants that the login may see; never NULL.';
+
+CREATE FUNCTION approval.caller_reads(login pg_catalog.text) RETURNS pg_catalog.bool
+LANGUAGE c STABLE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_caller_reads';
+REVOKE ALL ON FUNCTION approval.caller_reads FROM PUBLIC;
+COMMENT ON FUNCTION approval.caller_reads IS 'Whether the caller may see what this login proposed, within its tenants; false for NULL unless the caller sees whole tenants.';
+
+CREATE VIEW approval.inbox WITH (security_barrier) AS
+SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.tool, r.class, r.risk,
+	   CASE WHEN r.expires_at OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp() THEN 'expired' ELSE 'pending' END AS status, NULL::pg_catalog.text AS outcome,
+	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
+	   r.summary, r.preview, r.gate_reason, r.agent_reason, r.requested_by, r.on_behalf_of, r.assignee,
+	   r.approvals, r.approvals_needed, r.reviewer_group,
+	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
+  FROM approval.requests r
+ WHERE r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
+   AND approval.caller_reads(r.requester_login)
+   AND r.status OPERATOR(pg_catalog.=) 'pending'
+ UNION ALL
+SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.tool, r.class, r.risk,
+	   r.status AS status, 'unknown' AS outcome,
+	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
+	   r.summary, r.preview, r.gate_reason, r.agent_reason, r.requested_by, r.on_behalf_of, r.assignee,
+	   r.approvals, r.approvals_needed, r.reviewer_group,
+	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
+  FROM approval.requests r
+ WHERE r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
+   AND approval.caller_reads(r.requester_login)
+   AND r.outcome OPERATOR(pg_catalog.=) 'unknown'
+ UNION ALL
+SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.tool, r.class, r.risk,
+	   r.status AS status, 'unknown' AS outcome,
+	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
+	   r.summary, r.preview, r.gate_reason, r.agent_reason, r.requested_by, r.on_behalf_of, r.assignee,
+	   r.approvals, r.approvals_needed, r.reviewer_group,
+	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
+  FROM approval.requests r
+ WHERE r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
+   AND approval.caller_reads(r.requester_login)
+   AND r.outcome OPERATOR(pg_catalog.=) 'in_flight'
+   AND r.lease_until OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp();
+COMMENT ON VIEW approval.inbox IS 'What waits for a person, in the caller''s tenants: pending requests, and executions whose outcome is unknown. status and outcome are the effective ones: a request past its deadline shows as expired until it is put away.';
+
+CREATE VIEW approval.history WITH (security_barrier) AS
+SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.tool, r.class, r.risk,
+	   CASE WHEN r.status OPERATOR(pg_catalog.=) 'pending' AND r.expires_at OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp() THEN 'expired'
+			WHEN r.status OPERATOR(pg_catalog.=) 'approved' AND r.use_by OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp() THEN 'expired'
+			ELSE r.status END AS status,
+	   CASE WHEN r.status OPERATOR(pg_catalog.=) 'pending' AND r.expires_at OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp() THEN 'decide_deadline'
+			WHEN r.status OPERATOR(pg_catalog.=) 'approved' AND r.use_by OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp() THEN 'use_deadline'
+			ELSE r.cause END AS cause,
+	   CASE WHEN r.outcome OPERATOR(pg_catalog.=) 'in_flight' AND r.lease_until OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp() THEN 'unknown'
+			ELSE r.outcome END AS outcome,
+	   r.mode, r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash, r.summary,
+	   r.gate_reason, r.agent_reason, r.requester_login, r.requested_by, r.on_behalf_of,
+	   r.decided_by, r.decided_at, r.denial, r.executor_login, r.execution_id, r.attempt,
+	   r.result, r.proposed_at, r.expires_at, r.use_by, r.consumed_at, r.lease_until, r.completed_at,
+	   r.retry_of, r.id::pg_catalog.text AS sort_key
+  FROM approval.requests r
+ WHERE r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
+   AND approval.caller_reads(r.requester_login);
+COMMENT ON VIEW approval.history IS 'Every request in the caller''s tenants, with its effective status. A requester sees what its own login proposed.';
+
+CREATE VIEW approval.audit WITH (security_barrier) AS
+SELECT e.tenant, e.request_id, e.n, e.seq, e.at, e.kind, e.actor, e.login, e.role, e.client,
+	   e.status_before, e.status_after, e.outcome_before, e.outcome_after,
+	   e.action_hash, e.review_hash, e.note, e.row_digest, e.previous, e.hash
+  FROM approval.events e
+ WHERE e.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[]);
+COMMENT ON VIEW approval.audit IS 'The audit trail in the caller''s tenants: one row for each transition, chained by hash within a request (n, previous, hash).';
+
+CREATE VIEW approval.votes WITH (security_barrier) AS
+SELECT d.tenant, d.request_id, d.n, d.at, d.verdict, d.actor, d.login, d.seen, d.review_hash, d.action_hash,
+	   d.result, d.note
+  FROM approval.decisions d
+ WHERE d.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[]);
+COMMENT ON VIEW approval.votes IS 'The verdicts of people in the caller''s tenants; n is the event that each one made.';
+
+CREATE VIEW approval.refusals WITH (security_barrier) AS
+SELECT f.tenant, f.id, f.at, f.verb, f.login, f.role, f.actor, f.request_id, f.reason, f.http_status, f.detail
+  FROM approval.refusal_log f
+ WHERE f.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
+   AND approval.caller_reads(f.login);
+COMMENT ON VIEW approval.refusals IS 'What the try_ verbs refused in the caller''s tenants. A requester sees its own.';
+
+DO $do$
+DECLARE
+	relation pg_catalog.text;
+BEGIN
+	FOREACH relation IN ARRAY ARRAY['inbox', 'history', 'audit', 'votes', 'refusals']
+	LOOP
+		EXECUTE pg_catalog.format('ALTER VIEW approval.%I OWNER TO approval_owner', relation);
+		EXECUTE pg_catalog.format('REVOKE ALL ON TABLE approval.%I FROM PUBLIC', relation);
+	END LOOP;
+END
+$do$;

@@ -1,0 +1,105 @@
+/*-------------------------------------------------------------------------
+ *
+ * alone.c
+ *	  Whether the statement that runs will commit by itself, at once.
+ *
+ * A permit that has left the server and is rolled back afterwards is the
+ * classic double refund.  So consume wants to be one plain SELECT whose end is
+ * the end of the transaction: no block, no pipeline behind other statements,
+ * no savepoint, no function around it, no cursor or portal that stops after
+ * the first row, and nothing else in the plan that could run, or fail, after
+ * the row was sent.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "executor/executor.h"
+#include "executor/spi.h"
+#include "nodes/plannodes.h"
+#include "tcop/pquery.h"
+
+#include "alone.h"
+#include "compat.h"
+
+static ExecutorRun_hook_type previous_run = NULL;
+
+/* The row limit of the innermost ExecutorRun; 0 for none. */
+static uint64 run_limit = 0;
+
+/* Remembers how many rows the client asked for: nothing else knows. */
+static void
+alone_run(EXECUTOR_RUN_ARGS)
+{
+	uint64		outer = run_limit;
+
+	run_limit = count;
+	PG_TRY();
+	{
+		if (previous_run)
+			previous_run(EXECUTOR_RUN_PASS);
+		else
+			standard_ExecutorRun(EXECUTOR_RUN_PASS);
+	}
+	PG_FINALLY();
+	{
+		run_limit = outer;
+	}
+	PG_END_TRY();
+}
+
+void
+alone_init(void)
+{
+	previous_run = ExecutorRun_hook;
+	ExecutorRun_hook = alone_run;
+}
+
+/*
+ * Whether somebody else's SPI call is active: DO, CALL, a function in a
+ * procedural language.  Has to be asked before our own SPI_connect.
+ */
+bool
+alone_spi_active(void)
+{
+	return SPI_unregister_relation("approval") != SPI_ERROR_UNCONNECTED;
+}
+
+/* One row of one function, or of an expression, and nothing around it. */
+static bool
+plan_is_single(const PlannedStmt *statement)
+{
+	const Plan *plan = statement->planTree;
+
+	/* ORMs like to add LIMIT 1 */
+	if (IsA(plan, Limit) && plan->righttree == NULL)
+		plan = plan->lefttree;
+	if (statement->commandType != CMD_SELECT || statement->hasModifyingCTE ||
+		statement->subplans != NIL ||
+		plan->lefttree != NULL || plan->righttree != NULL)
+		return false;
+	if (IsA(plan, FunctionScan))
+		return list_length(((const FunctionScan *) plan)->functions) == 1;
+	return IsA(plan, Result);
+}
+
+/* The portal that runs sends its rows, and is then over. */
+static bool
+portal_is_single(void)
+{
+	return ActivePortal != NULL &&
+		ActivePortal->strategy == PORTAL_ONE_SELECT &&
+		ActivePortal->queryDesc != NULL &&
+		run_limit == 0 &&
+		plan_is_single(ActivePortal->queryDesc->plannedstmt);
+}
+
+bool
+alone_in_transaction(bool spi_active)
+{
+	return !spi_active &&
+		!IsInTransactionBlock(true) &&
+		GetCurrentTransactionNestLevel() == 1 &&
+		portal_is_single();
+}

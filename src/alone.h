@@ -1,0 +1,15 @@
+/*-------------------------------------------------------------------------
+ *
+ * alone.h
+ *	  Whether the statement that runs will commit by itself, at once.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef APPROVAL_ALONE_H
+#define APPROVAL_ALONE_H
+
+extern void alone_init(void);
+extern bool alone_spi_active(void);
+extern bool alone_in_transaction(bool spi_active);
+
+#endif							/* APPROVAL_ALONE_H */

@@ -1,0 +1,30 @@
+/*-------------------------------------------------------------------------
+ *
+ * approval.c
+ *	  Entry point: a durable permission between a decision and an action.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "alone.h"
+#include "caller.h"
+#include "notify.h"
+#include "request.h"
+#include "settings.h"
+
+PG_MODULE_MAGIC;
+
+void		_PG_init(void);
+
+void
+_PG_init(void)
+{
+	settings_init();
+	request_init();
+	caller_init();
+	notify_init();
+	alone_init();
+}

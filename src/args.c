@@ -1,0 +1,139 @@
+/*-------------------------------------------------------------------------
+ *
+ * args.c
+ *	  Arguments of verbs: required ones, limits, the common errors.
+ *
+ * Verbs are not STRICT: a missing argument must be an error, never a NULL that
+ * a client takes for an answer.  The names are constants of ours; values never
+ * appear in an error.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "args.h"
+#include "clock.h"
+#include "errors.h"
+
+void
+args_bad_value(const char *name, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid value for argument \"%s\"", name),
+			 errdetail_internal("{\"sqlstate\":\"22023\",\"reason\":\"invalid_argument\",\"argument\":\"%s\"}", name),
+			 errhint("%s", hint)));
+	pg_unreachable();
+}
+
+void
+args_check_length(const char *name, const char *value, int limit)
+{
+	if (strlen(value) > (size_t) limit)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("argument \"%s\" is too long", name),
+				 errdetail_internal("{\"sqlstate\":\"22023\",\"reason\":\"too_long\",\"argument\":\"%s\",\"limit\":%d}", name, limit),
+				 errhint("It may be %d bytes long at most.", limit)));
+}
+
+/* A name that identifies something: not empty either. */
+void
+args_check_name(const char *name, const char *value, int limit)
+{
+	if (value[0] == '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("argument \"%s\" must not be empty", name),
+				 errdetail_internal("{\"sqlstate\":\"22023\",\"reason\":\"empty\",\"argument\":\"%s\"}", name),
+				 errhint("Pass a name of at least one character.")));
+	args_check_length(name, value, limit);
+}
+
+/* An optional text, or NULL. */
+char *
+args_text(FunctionCallInfo fcinfo, int n, const char *name, int limit)
+{
+	char	   *value;
+
+	if (PG_ARGISNULL(n))
+		return NULL;
+	value = text_to_cstring(PG_GETARG_TEXT_PP(n));
+	args_check_length(name, value, limit);
+	return value;
+}
+
+/* An optional name, or NULL; an empty one is an error. */
+char *
+args_name(FunctionCallInfo fcinfo, int n, const char *name)
+{
+	char	   *value = args_text(fcinfo, n, name, ARGS_KEY_LIMIT);
+
+	if (value)
+		args_check_name(name, value, ARGS_KEY_LIMIT);
+	return value;
+}
+
+/* A text that must be there, and may be empty. */
+char *
+args_required(FunctionCallInfo fcinfo, int n, const char *name, int limit)
+{
+	if (PG_ARGISNULL(n))
+		errors_raise_null(name);
+	return args_text(fcinfo, n, name, limit);
+}
+
+const Ulid *
+args_id(FunctionCallInfo fcinfo, int n, const char *name)
+{
+	if (PG_ARGISNULL(n))
+		errors_raise_null(name);
+	return (const Ulid *) PG_GETARG_POINTER(n);
+}
+
+const Digest *
+args_digest(FunctionCallInfo fcinfo, int n, const char *name)
+{
+	if (PG_ARGISNULL(n))
+		errors_raise_null(name);
+	return (const Digest *) PG_GETARG_POINTER(n);
+}
+
+text *
+args_json(FunctionCallInfo fcinfo, int n)
+{
+	return PG_ARGISNULL(n) ? NULL : PG_GETARG_TEXT_PP(n);
+}
+
+text *
+args_required_json(FunctionCallInfo fcinfo, int n, const char *name)
+{
+	if (PG_ARGISNULL(n))
+		errors_raise_null(name);
+	return PG_GETARG_TEXT_PP(n);
+}
+
+/* A span of time in microseconds, within [least, most]. */
+int64
+args_span(FunctionCallInfo fcinfo, int n, const char *name,
+		  int64 otherwise, int64 least, int64 most)
+{
+	int64		span;
+
+	if (PG_ARGISNULL(n))
+		return otherwise;
+	span = clock_span(PG_GETARG_INTERVAL_P(n));
+	if (span < least || span > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("argument \"%s\" is out of range", name),
+				 errdetail_internal("{\"sqlstate\":\"22023\",\"reason\":\"out_of_range\",\"argument\":\"%s\",\"least_seconds\":%lld,\"most_seconds\":%lld}",
+									name, (long long) ((least + USECS_PER_SEC - 1) / USECS_PER_SEC),
+									(long long) (most / USECS_PER_SEC)),
+				 errhint("Between %lld and %lld seconds.",
+						 (long long) ((least + USECS_PER_SEC - 1) / USECS_PER_SEC), (long long) (most / USECS_PER_SEC))));
+	return span;
+}

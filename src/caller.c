@@ -1,0 +1,300 @@
+/*-------------------------------------------------------------------------
+ *
+ * caller.c
+ *	  Who is calling: the login, whom it may speak for, and for which tenants.
+ *
+ * The login is session_user: it survives SET ROLE and SECURITY DEFINER, and no
+ * setting can change it.  Its row in approval.logins is cached until that
+ * table or a role changes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+#include "args.h"
+#include "caller.h"
+#include "settings.h"
+#include "store.h"
+
+/* Stands for every tenant in approval.logins. */
+#define ALL_TENANTS "*"
+
+static Statement select_login = {
+	.sql = "SELECT l.kind, l.actor, l.tenants FROM approval.logins l"
+	" WHERE l.login OPERATOR(pg_catalog.=) $1",
+	.nparams = 1,
+	.types = {TEXTOID},
+};
+
+static Caller cache;
+static bool cache_valid = false;
+static Oid	logins_oid = InvalidOid;
+
+/* Holds what the cache points to; lives as long as the backend. */
+static MemoryContext cache_context = NULL;
+
+PG_FUNCTION_INFO_V1(approval_logins_changed);
+
+static void
+relation_changed(Datum arg, Oid relid)
+{
+	if (relid == InvalidOid || relid == logins_oid)
+		cache_valid = false;
+}
+
+static void
+role_changed(Datum arg, int cacheid, uint32 hashvalue)
+{
+	cache_valid = false;
+}
+
+void
+caller_init(void)
+{
+	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(AUTHOID, role_changed, (Datum) 0);
+}
+
+/* Trigger on approval.logins: tell every backend, whoever changed the table. */
+Datum
+approval_logins_changed(PG_FUNCTION_ARGS)
+{
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function was not called by the trigger manager")));
+	CacheInvalidateRelcache(((TriggerData *) fcinfo->context)->tg_relation);
+	return PointerGetDatum(NULL);
+}
+
+static LoginKind
+login_kind(const char *word)
+{
+	if (strcmp(word, "person") == 0)
+		return LOGIN_PERSON;
+	if (strcmp(word, "service") == 0)
+		return LOGIN_SERVICE;
+	if (strcmp(word, "delegate") == 0)
+		return LOGIN_DELEGATE;
+	if (strcmp(word, "gateway") == 0)
+		return LOGIN_GATEWAY;
+	elog(ERROR, "unknown kind of login");
+}
+
+static void
+take_tenants(Datum value)
+{
+	Datum	   *elements;
+	int			count;
+	int			i;
+
+	deconstruct_array(DatumGetArrayTypeP(value), TEXTOID, -1, false, TYPALIGN_INT,
+					  &elements, NULL, &count);
+	cache.tenants = palloc(sizeof(char *) * count);
+	cache.ntenants = count;
+	for (i = 0; i < count; i++)
+	{
+		cache.tenants[i] = TextDatumGetCString(elements[i]);
+		if (strcmp(cache.tenants[i], ALL_TENANTS) == 0)
+			cache.all_tenants = true;
+	}
+}
+
+static void
+take_login_row(void)
+{
+	HeapTuple	row = SPI_tuptable->vals[0];
+	TupleDesc	desc = SPI_tuptable->tupdesc;
+	char	   *actor = SPI_getvalue(row, desc, 2);
+	bool		isnull;
+	Datum		tenants = SPI_getbinval(row, desc, 3, &isnull);
+	MemoryContext old;
+
+	cache.kind = login_kind(SPI_getvalue(row, desc, 1));
+	old = MemoryContextSwitchTo(cache_context);
+	if (actor)
+	{
+		cache.actor = pstrdup(actor);
+		cache.mapped = true;
+	}
+	take_tenants(tenants);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+load_login(void)
+{
+	Store		store;
+	Datum		values[1];
+
+	values[0] = CStringGetTextDatum(cache.login);
+	store_open(&store);
+	logins_oid = get_relname_relid("logins", get_namespace_oid("approval", false));
+	if (store_run(&select_login, values, NULL, SPI_OK_SELECT, 1) == 1)
+		take_login_row();
+	store_close(&store);
+}
+
+static void
+load_caller(void)
+{
+	MemoryContext old;
+
+	if (cache_context == NULL)
+		cache_context = AllocSetContextCreate(CacheMemoryContext,
+											  "approval caller",
+											  ALLOCSET_SMALL_SIZES);
+	cache_valid = false;
+	MemoryContextReset(cache_context);
+	memset(&cache, 0, sizeof(cache));
+
+	old = MemoryContextSwitchTo(cache_context);
+	cache.login_oid = GetSessionUserId();
+	cache.login = GetUserNameFromId(cache.login_oid, false);
+	cache.actor = psprintf("login:%s", cache.login);
+	cache.tenants = palloc(sizeof(char *));
+	cache.tenants[0] = pstrdup("");
+	cache.ntenants = 1;
+	MemoryContextSwitchTo(old);
+
+	/* valid first: what is invalidated while we read stays invalid */
+	cache_valid = true;
+	load_login();
+
+	/* an old snapshot may have shown an old row: do not keep it */
+	if (IsolationUsesXactSnapshot())
+		cache_valid = false;
+}
+
+/*
+ * The caller of the verb that is starting.  Must be called before the role is
+ * switched to the owner.
+ */
+const Caller *
+caller_get(void)
+{
+	Oid			role = GetUserId();
+
+	if (!cache_valid || cache.login_oid != GetSessionUserId())
+		load_caller();
+	if (cache.role_oid != role || cache.role == NULL)
+	{
+		cache.role = MemoryContextStrdup(cache_context, GetUserNameFromId(role, false));
+		cache.role_oid = role;
+	}
+	return &cache;
+}
+
+bool
+caller_allowed_tenant(const Caller *caller, const char *tenant)
+{
+	int			i;
+
+	if (caller->all_tenants)
+		return true;
+	for (i = 0; i < caller->ntenants; i++)
+		if (strcmp(caller->tenants[i], tenant) == 0)
+			return true;
+	return false;
+}
+
+static void
+tenant_refused(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("this login may not use that tenant"),
+			 errdetail_internal("{\"sqlstate\":\"42501\",\"reason\":\"tenant_not_allowed\"}"),
+			 errhint("The tenants of a login stand in approval.logins; approval.tenant and the argument \"tenant\" only choose among them.")));
+}
+
+/*
+ * The tenant of this call: the one named, the one set, or the only one that
+ * the login has.
+ */
+const char *
+caller_tenant(const Caller *caller, const char *wanted)
+{
+	if (wanted == NULL && setting_tenant && setting_tenant[0] != '\0')
+		wanted = setting_tenant;
+	if (wanted)
+	{
+		args_check_length("tenant", wanted, ARGS_KEY_LIMIT);
+		if (strcmp(wanted, ALL_TENANTS) == 0 || !caller_allowed_tenant(caller, wanted))
+			tenant_refused();
+		return wanted;
+	}
+	if (!caller->all_tenants && caller->ntenants == 1)
+		return caller->tenants[0];
+	if (caller_allowed_tenant(caller, ""))
+		return "";
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("a tenant must be named"),
+			 errdetail_internal("{\"sqlstate\":\"22004\",\"reason\":\"null_argument\",\"argument\":\"tenant\"}"),
+			 errhint("This login has several tenants: pass \"tenant\" or set approval.tenant.")));
+}
+
+/* Names that stand for something else than a person or service. */
+static bool
+actor_reserved(const char *actor)
+{
+	return strcmp(actor, "policy") == 0 || strncmp(actor, "login:", 6) == 0;
+}
+
+/*
+ * The actor of this call: the login's own, or whom a delegate names.  NULL and
+ * a refusal where the login may not speak for that actor.  With must_name a
+ * delegate without an actor of its own has to name somebody: nobody decides in
+ * the name of an application.
+ */
+const char *
+caller_actor(const Caller *caller, const char *wanted, bool must_name, Refusal *refusal)
+{
+	if (wanted == NULL)
+	{
+		if (must_name && caller->kind == LOGIN_DELEGATE && !caller->mapped)
+			errors_raise_null("actor");
+		return caller->actor;
+	}
+	args_check_name("actor", wanted, ARGS_KEY_LIMIT);
+	if (strcmp(wanted, caller->actor) == 0)
+		return caller->actor;
+	if (caller->kind == LOGIN_DELEGATE && !actor_reserved(wanted))
+		return wanted;
+	refusal->reason = REASON_ACTOR_NOT_ALLOWED;
+	return NULL;
+}
+
+/* Whether the role in force has the privileges of one of our groups. */
+bool
+caller_is(const Caller *caller, const char *group)
+{
+	return has_privs_of_role(caller->role_oid, get_role_oid(group, false));
+}
+
+Sight
+caller_sight(const Caller *caller)
+{
+	if (caller_is(caller, "approval_approver") ||
+		caller_is(caller, "approval_executor") ||
+		caller_is(caller, "approval_auditor") ||
+		caller_is(caller, "approval_admin"))
+		return SIGHT_TENANT;
+	if (caller_is(caller, "approval_requester"))
+		return SIGHT_OWN;
+	return SIGHT_NOTHING;
+}

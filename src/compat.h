@@ -1,0 +1,36 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *	  What differs between the supported versions of PostgreSQL.
+ *
+ * The only file that looks at PG_VERSION_NUM.  Each shim names the version
+ * in which core changed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef APPROVAL_COMPAT_H
+#define APPROVAL_COMPAT_H
+
+#include "storage/proc.h"
+
+#if PG_VERSION_NUM < 150000
+#error "approval needs PostgreSQL 15 or newer"
+#endif
+
+/* 17: PGPROC.lxid moved into PGPROC.vxid (ab355e3a88) */
+#if PG_VERSION_NUM >= 170000
+#define MY_LXID (MyProc->vxid.lxid)
+#else
+#define MY_LXID (MyProc->lxid)
+#endif
+
+/* 18: ExecutorRun lost its execute_once (3eea7a0c97) */
+#if PG_VERSION_NUM >= 180000
+#define EXECUTOR_RUN_ARGS QueryDesc *queryDesc, ScanDirection direction, uint64 count
+#define EXECUTOR_RUN_PASS queryDesc, direction, count
+#else
+#define EXECUTOR_RUN_ARGS QueryDesc *queryDesc, ScanDirection direction, uint64 count, bool execute_once
+#define EXECUTOR_RUN_PASS queryDesc, direction, count, execute_once
+#endif
+
+#endif							/* APPROVAL_COMPAT_H */

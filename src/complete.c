@@ -1,0 +1,194 @@
+/*-------------------------------------------------------------------------
+ *
+ * complete.c
+ *	  complete, heartbeat and reconcile: what became of an execution.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+
+#include "args.h"
+#include "event.h"
+#include "permit.h"
+#include "settings.h"
+#include "verb.h"
+
+PG_FUNCTION_INFO_V1(approval_complete);
+PG_FUNCTION_INFO_V1(approval_try_complete);
+PG_FUNCTION_INFO_V1(approval_heartbeat);
+PG_FUNCTION_INFO_V1(approval_reconcile);
+
+/* Marks an event on a row that was not what its digest said. */
+#define NOTE_TAMPERED "row_tampered"
+
+static Outcome
+take_outcome(FunctionCallInfo fcinfo, int n, bool or_unknown)
+{
+	char	   *word = args_required(fcinfo, n, "outcome", ARGS_KEY_LIMIT);
+	Outcome		outcome = state_outcome(word, strlen(word));
+
+	if (outcome != OUTCOME_SUCCEEDED && outcome != OUTCOME_FAILED &&
+		!(or_unknown && outcome == OUTCOME_UNKNOWN))
+		args_bad_value("outcome", or_unknown ? "One of succeeded, failed and unknown." :
+					   "One of succeeded and failed.");
+	return outcome;
+}
+
+static bool
+same_result(const Request *request, const text *result)
+{
+	text	   *stored;
+
+	if (request->nulls[REQ_RESULT] || result == NULL)
+		return request->nulls[REQ_RESULT] && result == NULL;
+	stored = DatumGetTextPP(request->values[REQ_RESULT]);
+	return VARSIZE_ANY_EXHDR(stored) == VARSIZE_ANY_EXHDR(result) &&
+		memcmp(VARDATA_ANY(stored), VARDATA_ANY(result), VARSIZE_ANY_EXHDR(result)) == 0;
+}
+
+/* Whether the current attempt may still report, or has, or never may. */
+static Step
+report_again(Call *call, Outcome outcome, const text *result)
+{
+	bool		reported = !call->request->nulls[REQ_COMPLETED_AT];
+
+	if (!reported && call->request->outcome == OUTCOME_IN_FLIGHT)
+		return STEP_WRITTEN;
+	if (call->request->outcome == outcome && same_result(call->request, result))
+		return STEP_UNCHANGED;
+	if (call->request->outcome == OUTCOME_UNKNOWN && outcome != OUTCOME_UNKNOWN)
+		return STEP_WRITTEN;
+	return call_refuse(call, REASON_OUTCOME_CONFLICT);
+}
+
+/*
+ * complete(id, execution_id, token, outcome, result, tenant): always records,
+ * since the money may have moved.  Neither a lease that is over nor a row that
+ * was tampered with stands in the way; the event says so.
+ */
+static Step
+complete(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	const Ulid *id = args_id(fcinfo, 0, "id");
+	char	   *execution_id = args_required(fcinfo, 1, "execution_id", ARGS_KEY_LIMIT);
+	char	   *token = args_required(fcinfo, 2, "token", ARGS_KEY_LIMIT);
+	Outcome		outcome = take_outcome(fcinfo, 3, true);
+	text	   *result = args_json(fcinfo, 4);
+	Step		step;
+
+	call_tenant(call, 5);
+	if (!call_lock(call, id))
+		return STEP_REFUSED;
+	if (call->request->status != STATUS_CONSUMED)
+		return call_refuse(call, REASON_STALE_STATE);
+	if (!permit_matches(call, execution_id, token))
+		return call_refuse(call, REASON_EXECUTION_MISMATCH);
+	step = report_again(call, outcome, result);
+	if (step != STEP_WRITTEN)
+		return step;
+
+	request_set_outcome(call->request, outcome);
+	request_set(call->request, REQ_COMPLETED_AT, TimestampTzGetDatum(call->now));
+	if (result)
+		request_set(call->request, REQ_RESULT, PointerGetDatum(result));
+	else
+		request_set_null(call->request, REQ_RESULT);
+	return call_write(call, EVENT_COMPLETED, call->tampered ? NOTE_TAMPERED : NULL, NULL);
+}
+
+/* heartbeat(id, execution_id, token, lease, tenant) */
+static Step
+heartbeat(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	const Ulid *id = args_id(fcinfo, 0, "id");
+	char	   *execution_id = args_required(fcinfo, 1, "execution_id", ARGS_KEY_LIMIT);
+	char	   *token = args_required(fcinfo, 2, "token", ARGS_KEY_LIMIT);
+	int64		lease = args_span(fcinfo, 3, "lease", setting_lease * USECS_PER_SEC,
+								  1, setting_max_lease * USECS_PER_SEC);
+
+	call_tenant(call, 4);
+	if (!call_lock(call, id))
+		return STEP_REFUSED;
+	if (call->effective.status != STATUS_CONSUMED)
+		return call_refuse(call, REASON_STALE_STATE);
+	if (!permit_matches(call, execution_id, token))
+		return call_refuse(call, REASON_EXECUTION_MISMATCH);
+	if (call->request->outcome == OUTCOME_IN_FLIGHT && call->effective.outcome != OUTCOME_IN_FLIGHT)
+		return call_refuse(call, REASON_LEASE_EXPIRED);
+	if (call->effective.outcome != OUTCOME_IN_FLIGHT)
+		return call_refuse(call, REASON_STALE_STATE);
+
+	request_set(call->request, REQ_LEASE_UNTIL, TimestampTzGetDatum(call->now + lease));
+	return call_renew_lease(call);
+}
+
+/*
+ * Whose word settles an unknown outcome: a person's, who neither asked for the
+ * action nor ran it.
+ */
+static bool
+may_reconcile(const Call *call)
+{
+	LoginKind	kind = call->caller->kind;
+	const char *login = call->caller->login;
+
+	return kind != LOGIN_SERVICE && kind != LOGIN_GATEWAY &&
+		!request_text_is(call->request, REQ_REQUESTER_LOGIN, login) &&
+		!request_text_is(call->request, REQ_EXECUTOR_LOGIN, login) &&
+		!request_text_is(call->request, REQ_REQUESTED_BY, call->actor);
+}
+
+/* reconcile(id, outcome, note, actor, tenant) */
+static Step
+reconcile(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	const Ulid *id = args_id(fcinfo, 0, "id");
+	Outcome		outcome = take_outcome(fcinfo, 1, false);
+	const char *note = args_text(fcinfo, 2, "note", ARGS_TEXT_LIMIT);
+
+	call_tenant(call, 4);
+	if (!call_actor(call, 3, true) || !call_lock(call, id))
+		return STEP_REFUSED;
+	if (!may_reconcile(call))
+		return call_refuse(call, REASON_NOT_ELIGIBLE);
+	if (call->effective.status != STATUS_CONSUMED || call->effective.outcome == OUTCOME_IN_FLIGHT ||
+		call->effective.outcome == OUTCOME_UNTRACKED)
+		return call_refuse(call, REASON_STALE_STATE);
+	if (call->effective.outcome == outcome)
+		return STEP_UNCHANGED;
+	if (call->effective.outcome != OUTCOME_UNKNOWN)
+		return call_refuse(call, REASON_OUTCOME_CONFLICT);
+
+	request_set_outcome(call->request, outcome);
+	request_set(call->request, REQ_COMPLETED_AT, TimestampTzGetDatum(call->now));
+	return call_write(call, EVENT_RECONCILED, call->tampered ? NOTE_TAMPERED : note, NULL);
+}
+
+Datum
+approval_complete(PG_FUNCTION_ARGS)
+{
+	return verb_plain(fcinfo, "complete", complete, ANSWER_REQUEST);
+}
+
+Datum
+approval_try_complete(PG_FUNCTION_ARGS)
+{
+	return verb_try(fcinfo, "complete", complete, ANSWER_REQUEST);
+}
+
+Datum
+approval_heartbeat(PG_FUNCTION_ARGS)
+{
+	return verb_plain(fcinfo, "heartbeat", heartbeat, ANSWER_REQUEST);
+}
+
+Datum
+approval_reconcile(PG_FUNCTION_ARGS)
+{
+	return verb_plain(fcinfo, "reconcile", reconcile, ANSWER_REQUEST);
+}

@@ -1,0 +1,219 @@
+/*-------------------------------------------------------------------------
+ *
+ * consume.c
+ *	  consume and resume: an approval is used, once, for exactly its action.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "storage/proc.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "alone.h"
+#include "args.h"
+#include "compat.h"
+#include "diff.h"
+#include "event.h"
+#include "permit.h"
+#include "settings.h"
+#include "subject.h"
+
+PG_FUNCTION_INFO_V1(approval_consume);
+PG_FUNCTION_INFO_V1(approval_try_consume);
+PG_FUNCTION_INFO_V1(approval_resume);
+
+/* What this transaction has consumed, for as long as it lasts. */
+typedef struct Consumed
+{
+	Ulid		id;
+	struct Consumed *next;
+} Consumed;
+
+static Consumed *consumed = NULL;
+static LocalTransactionId consumed_lxid = InvalidLocalTransactionId;
+
+/*
+ * A rolled back savepoint makes the row whole again, but the permit has been
+ * seen.  The list is in TopTransactionContext, which goes with the transaction.
+ */
+static bool
+consumed_before(const Ulid *id)
+{
+	Consumed   *item;
+
+	if (consumed_lxid != MY_LXID)
+		return false;
+	for (item = consumed; item; item = item->next)
+		if (memcmp(&item->id, id, sizeof(Ulid)) == 0)
+			return true;
+	return false;
+}
+
+static void
+remember_consumed(const Ulid *id)
+{
+	Consumed   *item = MemoryContextAlloc(TopTransactionContext, sizeof(Consumed));
+
+	item->id = *id;
+	item->next = consumed_lxid == MY_LXID ? consumed : NULL;
+	consumed = item;
+	consumed_lxid = MY_LXID;
+}
+
+/* The action that the executor shows; false with a refusal. */
+static bool
+take_presented(Call *call, Action *presented, Digest *definition)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	text	   *arguments = args_required_json(fcinfo, 2, "arguments");
+	text	   *json = args_json(fcinfo, 6);
+	int			len = 0;
+
+	presented->tenant = call->tenant;
+	presented->tool = args_required(fcinfo, 1, "tool", ARGS_KEY_LIMIT);
+	presented->server = args_text(fcinfo, 4, "server", ARGS_KEY_LIMIT);
+	if (presented->server == NULL)
+		presented->server = "";
+	presented->resource = args_text(fcinfo, 5, "resource", ARGS_ADDRESS_LIMIT);
+	presented->definition = NULL;
+	if (json)
+	{
+		if (!subject_definition(call, json, definition))
+			return false;
+		presented->definition = definition;
+	}
+	presented->arguments = subject_arguments(call, arguments, &len);
+	presented->arguments_len = len;
+	return presented->arguments != NULL;
+}
+
+/* Why the request cannot be used now, or REASON_NONE. */
+static Reason
+unusable(const Call *call)
+{
+	switch (call->effective.status)
+	{
+		case STATUS_APPROVED:
+			return consumed_before(&call->id) ? REASON_ALREADY_CONSUMED : REASON_NONE;
+		case STATUS_CONSUMED:
+			return REASON_ALREADY_CONSUMED;
+		case STATUS_EXPIRED:
+			return REASON_EXPIRED;
+		default:
+			return REASON_NOT_APPROVED;
+	}
+}
+
+/* Whether what is presented is what was approved; if not, says where not. */
+static bool
+matches(Call *call, const Action *presented)
+{
+	Action		approved;
+	Action		shown = *presented;
+	Digest		hash;
+
+	subject_action(call->request, &approved);
+	if (shown.definition == NULL)
+		shown.definition = approved.definition;
+	hash_action(&shown, &hash);
+	if (memcmp(&hash, request_digest_at(call->request, REQ_ACTION_HASH), sizeof(Digest)) == 0)
+		return true;
+	errors_member_raw(&call->refusal, "differs", diff_actions(&approved, &shown));
+	return false;
+}
+
+/*
+ * An effect outside the database must not be followed by a rollback, so the
+ * transaction has to end with this statement, in a pipeline too.  Inside the
+ * database, effect and consumption stand or fall together in the caller's
+ * transaction.
+ */
+static bool
+commits_first(const Call *call)
+{
+	if (!setting_commit_first || request_text_is(call->request, REQ_EFFECT, "database"))
+		return true;
+	if (!alone_in_transaction(call->spi_active))
+		return false;
+	MyXactFlags |= XACT_FLAGS_NEEDIMMEDIATECOMMIT;
+	return true;
+}
+
+/* consume(id, tool, arguments, execution_id, server, resource, definition, lease, tenant) */
+static Step
+consume(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	const Ulid *id = args_id(fcinfo, 0, "id");
+	char	   *execution_id = args_required(fcinfo, 3, "execution_id", ARGS_KEY_LIMIT);
+	int64		lease = args_span(fcinfo, 7, "lease", setting_lease * USECS_PER_SEC,
+								  1, setting_max_lease * USECS_PER_SEC);
+	Digest		definition;
+	Action		presented;
+	Reason		reason;
+
+	args_check_name("execution_id", execution_id, ARGS_KEY_LIMIT);
+	call_tenant(call, 8);
+	if (!take_presented(call, &presented, &definition) || !call_lock(call, id))
+		return STEP_REFUSED;
+	reason = unusable(call);
+	if (reason != REASON_NONE)
+		return call_refuse(call, reason);
+	if (!matches(call, &presented))
+		return call_refuse(call, REASON_HASH_MISMATCH);
+	if (call->tampered)
+		return call_refuse(call, REASON_ROW_TAMPERED);
+	if (!commits_first(call))
+		return call_refuse(call, REASON_COMMIT_FIRST);
+
+	call_force_sync();
+	remember_consumed(id);
+	request_move(call->request, STATUS_CONSUMED, request_text(call->request, REQ_CAUSE));
+	request_set_outcome(call->request, OUTCOME_IN_FLIGHT);
+	request_set(call->request, REQ_CONSUMED_AT, TimestampTzGetDatum(call->now));
+	permit_grant(call, execution_id, lease);
+	return call_write(call, EVENT_CONSUMED, NULL, NULL);
+}
+
+Datum
+approval_consume(PG_FUNCTION_ARGS)
+{
+	return verb_plain(fcinfo, "consume", consume, ANSWER_PERMIT);
+}
+
+Datum
+approval_try_consume(PG_FUNCTION_ARGS)
+{
+	return verb_try(fcinfo, "consume", consume, ANSWER_PERMIT);
+}
+
+/*
+ * resume(id, execution_id, token, tenant): the next attempt after a lost one.
+ * Only for tools registered as idempotent, and none is.
+ */
+static Step
+resume(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	const Ulid *id = args_id(fcinfo, 0, "id");
+	char	   *execution_id = args_required(fcinfo, 1, "execution_id", ARGS_KEY_LIMIT);
+	char	   *token = args_required(fcinfo, 2, "token", ARGS_KEY_LIMIT);
+
+	call_tenant(call, 3);
+	if (!call_lock(call, id))
+		return STEP_REFUSED;
+	if (call->effective.status != STATUS_CONSUMED)
+		return call_refuse(call, REASON_STALE_STATE);
+	if (!permit_matches(call, execution_id, token))
+		return call_refuse(call, REASON_EXECUTION_MISMATCH);
+	return call_refuse(call, REASON_NOT_IDEMPOTENT);
+}
+
+Datum
+approval_resume(PG_FUNCTION_ARGS)
+{
+	return verb_plain(fcinfo, "resume", resume, ANSWER_PERMIT);
+}

@@ -1,0 +1,351 @@
+/*-------------------------------------------------------------------------
+ *
+ * decide.c
+ *	  decide and its short forms: a person's verdict on one request.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+
+#include "args.h"
+#include "event.h"
+#include "param.h"
+#include "policy.h"
+#include "row.h"
+#include "settings.h"
+#include "subject.h"
+
+PG_FUNCTION_INFO_V1(approval_decide);
+PG_FUNCTION_INFO_V1(approval_try_decide);
+PG_FUNCTION_INFO_V1(approval_approve);
+PG_FUNCTION_INFO_V1(approval_reject);
+PG_FUNCTION_INFO_V1(approval_edit);
+
+#define VERDICT_APPROVE "approve"
+#define VERDICT_REJECT "reject"
+
+/* One verdict, whichever function it came through. */
+typedef struct Verdict
+{
+	const Ulid *id;
+	bool		approve;
+	const Digest *seen;
+	const text *arguments;		/* NULL: as they are */
+	const char *result;			/* text for the model, with reject */
+	const char *note;
+	const char *edited;			/* canonical text of arguments, or NULL */
+	int			edited_len;
+} Verdict;
+
+static Statement select_decisions = {
+	.sql = "SELECT d.verdict, d.seen, d.action_hash, d.review_hash, d.result FROM approval.decisions d"
+	" WHERE d.tenant OPERATOR(pg_catalog.=) $1"
+	" AND d.request_id OPERATOR(approval.=) $2::approval.ulid"
+	" AND d.actor OPERATOR(pg_catalog.=) $3 ORDER BY d.n DESC",
+	.nparams = 3,
+	.types = {TEXTOID, UUIDOID, TEXTOID},
+};
+
+static bool
+same_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static bool
+same_digest(const Digest *a, const Digest *b)
+{
+	return memcmp(a, b, sizeof(Digest)) == 0;
+}
+
+/* What the action would hash to with the verdict's arguments. */
+static void
+edited_hash(const Request *request, const Verdict *verdict, Digest *out)
+{
+	Action		action;
+
+	subject_action(request, &action);
+	action.arguments = verdict->edited;
+	action.arguments_len = verdict->edited_len;
+	hash_action(&action, out);
+}
+
+/* Whether the actor's last decision on this row is this very verdict. */
+static bool
+own_repeat(const Call *call, const Verdict *verdict)
+{
+	Datum		values[3];
+	char		nulls[3];
+	HeapTuple	row;
+	TupleDesc	desc;
+	bool		isnull;
+	const Digest *seen;
+	const Digest *action;
+	const Digest *review;
+	Digest		wanted;
+
+	param_text(values, nulls, 0, call->tenant);
+	param_ulid(values, nulls, 1, request_id(call->request));
+	param_text(values, nulls, 2, call->actor);
+	if (store_run(&select_decisions, values, nulls, SPI_OK_SELECT, 1) == 0)
+		return false;
+	row = SPI_tuptable->vals[0];
+	desc = SPI_tuptable->tupdesc;
+	seen = DatumGetDigestP(SPI_getbinval(row, desc, 2, &isnull));
+	action = DatumGetDigestP(SPI_getbinval(row, desc, 3, &isnull));
+	review = DatumGetDigestP(SPI_getbinval(row, desc, 4, &isnull));
+
+	if (strcmp(SPI_getvalue(row, desc, 1), verdict->approve ? VERDICT_APPROVE : VERDICT_REJECT) != 0 ||
+		!same_text(SPI_getvalue(row, desc, 5), verdict->result))
+		return false;
+	if (verdict->edited == NULL)
+		return same_digest(seen, verdict->seen) && same_digest(review, seen);
+	edited_hash(call->request, verdict, &wanted);
+	return same_digest(seen, verdict->seen) && same_digest(action, &wanted);
+}
+
+/* A request that is no longer pending: a repetition, or too late. */
+static Step
+decide_too_late(Call *call, const Verdict *verdict)
+{
+	if (call->effective.status == STATUS_EXPIRED && call->request->nulls[REQ_DECIDED_AT])
+		return call_refuse(call, REASON_EXPIRED);
+	if (own_repeat(call, verdict))
+		return STEP_UNCHANGED;
+	return call_refuse(call, REASON_ALREADY_DECIDED);
+}
+
+/* The requester in any guise: the login, the actor, or the person behind it. */
+static bool
+asks_for_itself(const Call *call)
+{
+	const Request *request = call->request;
+
+	return (setting_separate_logins &&
+			request_text_is(request, REQ_REQUESTER_LOGIN, call->caller->login)) ||
+		request_text_is(request, REQ_REQUESTED_BY, call->actor) ||
+		request_text_is(request, REQ_ON_BEHALF_OF, call->actor);
+}
+
+/*
+ * Puts the corrected arguments in the place of the proposed ones, which stay
+ * beside them.  The agent's preview was of the proposal, so it goes.
+ */
+static Step
+apply_edit(Call *call, const Verdict *verdict)
+{
+	Request    *request = call->request;
+	Action		action;
+	Policy		policy;
+
+	subject_action(request, &action);
+	action.arguments = verdict->edited;
+	action.arguments_len = verdict->edited_len;
+	policy_evaluate(&action, MODE_INLINE, &policy);
+	if (policy.mode == MODE_DENY)
+		return call_refuse(call, REASON_TOOL_DENIED);
+	if (request->nulls[REQ_PROPOSED_ARGUMENTS])
+	{
+		request_set(request, REQ_PROPOSED_ARGUMENTS, request->values[REQ_ARGUMENTS]);
+		request_set(request, REQ_PROPOSED_HASH, request->values[REQ_ACTION_HASH]);
+	}
+	request_set_null(request, REQ_PREVIEW);
+	subject_bind(request, &action);
+	return STEP_WRITTEN;
+}
+
+/* Whether the verdict brings arguments other than those of the row. */
+static bool
+is_edit(const Request *request, const Verdict *verdict)
+{
+	Digest		wanted;
+
+	if (verdict->edited == NULL)
+		return false;
+	edited_hash(request, verdict, &wanted);
+	return !same_digest(&wanted, request_digest_at(request, REQ_ACTION_HASH));
+}
+
+static Step
+apply_approve(Call *call, const Verdict *verdict, const Decision *decision)
+{
+	Request    *request = call->request;
+	const char *kind = EVENT_APPROVED;
+
+	if (DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]) != 1)
+		elog(ERROR, "a request that needs several approvals cannot be decided by one");
+	if (is_edit(request, verdict))
+	{
+		if (apply_edit(call, verdict) == STEP_REFUSED)
+			return STEP_REFUSED;
+		kind = EVENT_EDITED;
+	}
+	request_move(request, STATUS_APPROVED, CAUSE_PERSON);
+	request_set(request, REQ_APPROVALS, Int32GetDatum(1));
+	request_set_text(request, REQ_DECIDED_BY, call->actor);
+	request_set(request, REQ_DECIDED_AT, TimestampTzGetDatum(call->now));
+	request_set(request, REQ_USE_BY,
+				TimestampTzGetDatum(call->now + DatumGetInt64(request->values[REQ_USE_WITHIN])));
+	return call_write(call, kind, verdict->note, decision);
+}
+
+static Step
+apply_reject(Call *call, const Verdict *verdict, const Decision *decision)
+{
+	Request    *request = call->request;
+
+	request_move(request, STATUS_REJECTED, CAUSE_PERSON);
+	request_set_text(request, REQ_DECIDED_BY, call->actor);
+	request_set(request, REQ_DECIDED_AT, TimestampTzGetDatum(call->now));
+	request_set_text(request, REQ_DENIAL, verdict->result);
+	return call_write(call, EVENT_REJECTED, verdict->note, decision);
+}
+
+/* Lock, test, write: the whole of a decision. */
+static Step
+decide_on(Call *call, Verdict *verdict)
+{
+	Decision	decision;
+
+	if (call->caller->kind == LOGIN_GATEWAY)
+		return call_refuse(call, REASON_NOT_ELIGIBLE);
+	if (verdict->arguments &&
+		(verdict->edited = subject_arguments(call, verdict->arguments, &verdict->edited_len)) == NULL)
+		return STEP_REFUSED;
+	if (!call_lock(call, verdict->id))
+		return STEP_REFUSED;
+	if (call->tampered)
+		return call_refuse(call, REASON_ROW_TAMPERED);
+	if (call->effective.status != STATUS_PENDING)
+		return decide_too_late(call, verdict);
+	if (asks_for_itself(call))
+		return call_refuse(call, REASON_SELF_APPROVAL);
+	if (!same_digest(verdict->seen, request_digest_at(call->request, REQ_REVIEW_HASH)))
+		return call_refuse(call, REASON_STALE_VIEW);
+
+	decision.verdict = verdict->approve ? VERDICT_APPROVE : VERDICT_REJECT;
+	decision.seen = verdict->seen;
+	decision.result = verdict->result;
+	decision.note = verdict->note;
+	call_force_sync();
+	return verdict->approve ? apply_approve(call, verdict, &decision) :
+		apply_reject(call, verdict, &decision);
+}
+
+/* False, with a refusal, unless the word is a verdict and the rest goes with it. */
+static bool
+take_verdict(Call *call, Verdict *verdict, const char *word)
+{
+	verdict->approve = strcmp(word, VERDICT_APPROVE) == 0;
+	if ((verdict->approve || strcmp(word, VERDICT_REJECT) == 0) &&
+		!(verdict->approve && verdict->result) &&
+		!(!verdict->approve && verdict->arguments))
+		return true;
+	call->id = *verdict->id;
+	call->has_id = true;
+	call_refuse(call, REASON_BAD_DECISION);
+	return false;
+}
+
+/* decide(id, verdict, seen, actor, arguments, result, note, tenant) */
+static Step
+decide(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	Verdict		verdict = {0};
+	const char *word;
+
+	verdict.id = args_id(fcinfo, 0, "id");
+	word = args_required(fcinfo, 1, "verdict", ARGS_TEXT_LIMIT);
+	verdict.seen = args_digest(fcinfo, 2, "seen");
+	verdict.arguments = args_json(fcinfo, 4);
+	verdict.result = args_text(fcinfo, 5, "result", ARGS_TEXT_LIMIT);
+	verdict.note = args_text(fcinfo, 6, "note", ARGS_TEXT_LIMIT);
+	call_tenant(call, 7);
+	if (!call_actor(call, 3, true) || !take_verdict(call, &verdict, word))
+		return STEP_REFUSED;
+	return decide_on(call, &verdict);
+}
+
+/* approve(id, seen, actor, note, tenant) */
+static Step
+approve(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	Verdict		verdict = {.approve = true};
+
+	verdict.id = args_id(fcinfo, 0, "id");
+	verdict.seen = args_digest(fcinfo, 1, "seen");
+	verdict.note = args_text(fcinfo, 3, "note", ARGS_TEXT_LIMIT);
+	call_tenant(call, 4);
+	if (!call_actor(call, 2, true))
+		return STEP_REFUSED;
+	return decide_on(call, &verdict);
+}
+
+/* reject(id, seen, actor, result, note, tenant) */
+static Step
+reject(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	Verdict		verdict = {.approve = false};
+
+	verdict.id = args_id(fcinfo, 0, "id");
+	verdict.seen = args_digest(fcinfo, 1, "seen");
+	verdict.result = args_text(fcinfo, 3, "result", ARGS_TEXT_LIMIT);
+	verdict.note = args_text(fcinfo, 4, "note", ARGS_TEXT_LIMIT);
+	call_tenant(call, 5);
+	if (!call_actor(call, 2, true))
+		return STEP_REFUSED;
+	return decide_on(call, &verdict);
+}
+
+/* edit(id, seen, arguments, actor, note, tenant) */
+static Step
+edit(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	Verdict		verdict = {.approve = true};
+
+	verdict.id = args_id(fcinfo, 0, "id");
+	verdict.seen = args_digest(fcinfo, 1, "seen");
+	verdict.arguments = args_required_json(fcinfo, 2, "arguments");
+	verdict.note = args_text(fcinfo, 4, "note", ARGS_TEXT_LIMIT);
+	call_tenant(call, 5);
+	if (!call_actor(call, 3, true))
+		return STEP_REFUSED;
+	return decide_on(call, &verdict);
+}
+
+Datum
+approval_decide(PG_FUNCTION_ARGS)
+{
+	return verb_plain(fcinfo, "decide", decide, ANSWER_REQUEST);
+}
+
+Datum
+approval_try_decide(PG_FUNCTION_ARGS)
+{
+	return verb_try(fcinfo, "decide", decide, ANSWER_REQUEST);
+}
+
+Datum
+approval_approve(PG_FUNCTION_ARGS)
+{
+	return verb_plain(fcinfo, "approve", approve, ANSWER_REQUEST);
+}
+
+Datum
+approval_reject(PG_FUNCTION_ARGS)
+{
+	return verb_plain(fcinfo, "reject", reject, ANSWER_REQUEST);
+}
+
+Datum
+approval_edit(PG_FUNCTION_ARGS)
+{
+	return verb_plain(fcinfo, "edit", edit, ANSWER_REQUEST);
+}

@@ -1,0 +1,119 @@
+/*-------------------------------------------------------------------------
+ *
+ * logins.c
+ *	  register_login: whom a login may speak for.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+#include "args.h"
+#include "notify.h"
+#include "param.h"
+#include "verb.h"
+
+PG_FUNCTION_INFO_V1(approval_register_login);
+
+static Statement upsert_login = {
+	.sql = "INSERT INTO approval.logins (login, kind, actor, tenants, registered_by, registered_at)"
+	" VALUES ($1, $2, $3, $4, $5, $6)"
+	" ON CONFLICT (login) DO UPDATE SET kind = EXCLUDED.kind, actor = EXCLUDED.actor,"
+	" tenants = EXCLUDED.tenants, registered_by = EXCLUDED.registered_by, registered_at = EXCLUDED.registered_at",
+	.nparams = 6,
+	.types = {TEXTOID, TEXTOID, TEXTOID, TEXTARRAYOID, TEXTOID, TIMESTAMPTZOID},
+};
+
+static void
+check_login(const char *login)
+{
+	args_check_name("login", login, NAMEDATALEN - 1);
+	if (!OidIsValid(get_role_oid(login, true)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("there is no such login"),
+				 errdetail_internal("{\"sqlstate\":\"42704\",\"reason\":\"no_such_login\"}"),
+				 errhint("Create the role before it is registered.")));
+}
+
+static void
+check_kind(const char *kind)
+{
+	static const char *const kinds[] = {"person", "service", "delegate", "gateway"};
+	int			i;
+
+	for (i = 0; i < (int) lengthof(kinds); i++)
+		if (strcmp(kind, kinds[i]) == 0)
+			return;
+	args_bad_value("kind", "One of person, service, delegate and gateway.");
+}
+
+/* An actor that policy or an unmapped login goes by is nobody else's. */
+static void
+check_actor(const char *actor, const char *login)
+{
+	if (actor == NULL)
+		return;
+	if (strcmp(actor, "policy") == 0 ||
+		(strncmp(actor, "login:", 6) == 0 && strcmp(actor + 6, login) != 0))
+		args_bad_value("actor", "The names policy and login:... are reserved.");
+}
+
+static void
+check_tenants(ArrayType *tenants)
+{
+	Datum	   *values;
+	bool	   *nulls;
+	int			count;
+	int			i;
+
+	deconstruct_array(tenants, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &count);
+	if (count == 0)
+		args_bad_value("tenants", "A login has at least one tenant; '' is the one of a single-tenant database.");
+	for (i = 0; i < count; i++)
+	{
+		char	   *tenant;
+
+		if (nulls[i])
+			errors_raise_null("tenants");
+		tenant = TextDatumGetCString(values[i]);
+		args_check_length("tenants", tenant, ARGS_KEY_LIMIT);
+		notify_tenant_exists(tenant);
+	}
+}
+
+/* register_login(login, kind, actor, tenants) */
+Datum
+approval_register_login(PG_FUNCTION_ARGS)
+{
+	Call		call;
+	char	   *login = args_required(fcinfo, 0, "login", ARGS_KEY_LIMIT);
+	char	   *kind = args_required(fcinfo, 1, "kind", ARGS_KEY_LIMIT);
+	char	   *actor = args_name(fcinfo, 2, "actor");
+	Datum		values[6];
+	char		nulls[6];
+
+	if (PG_ARGISNULL(3))
+		errors_raise_null("tenants");
+	verb_begin(&call, fcinfo, "register_login");
+	check_login(login);
+	check_kind(kind);
+	check_actor(actor, login);
+	check_tenants(PG_GETARG_ARRAYTYPE_P(3));
+
+	param_text(values, nulls, 0, login);
+	param_text(values, nulls, 1, kind);
+	param_text(values, nulls, 2, actor);
+	values[3] = PG_GETARG_DATUM(3);
+	nulls[3] = ' ';
+	param_text(values, nulls, 4, call.caller->login);
+	values[5] = TimestampTzGetDatum(GetCurrentTimestamp());
+	nulls[5] = ' ';
+	store_run(&upsert_login, values, nulls, SPI_OK_INSERT, 0);
+	verb_end(&call);
+	PG_RETURN_TEXT_P(cstring_to_text(login));
+}

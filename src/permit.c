@@ -1,0 +1,103 @@
+/*-------------------------------------------------------------------------
+ *
+ * permit.c
+ *	  What an executor is handed, once per attempt.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/typcache.h"
+
+#include "permit.h"
+
+#define PERMIT_COLUMNS 16
+#define PERMIT_TOKEN 11
+#define PERMIT_KEY 12
+
+/* The columns of approval.permit that come from the row. */
+static const int permit_source[PERMIT_COLUMNS] = {
+	REQ_ID, REQ_TOOL_CALL_ID, REQ_CONVERSATION_ID, REQ_RUN_ID, REQ_SERVER, REQ_TOOL,
+	REQ_RESOURCE, REQ_ARGUMENTS, REQ_ACTION_HASH, REQ_EXECUTION_ID, REQ_ATTEMPT,
+	-1, -1, REQ_LEASE_UNTIL, REQ_DECIDED_BY, REQ_DECIDED_AT
+};
+
+/*
+ * The idempotency key is the request's id: the same for every attempt, and
+ * never used for another action.
+ */
+Datum
+permit_datum(const Call *call, Oid type)
+{
+	TupleDesc	desc = lookup_rowtype_tupdesc(type, -1);
+	Datum		values[PERMIT_COLUMNS];
+	bool		nulls[PERMIT_COLUMNS];
+	char		id[ULID_TEXT_LEN + 1];
+	HeapTuple	tuple;
+	int			i;
+
+	if (desc->natts != PERMIT_COLUMNS)
+		elog(ERROR, "type approval.permit has %d columns instead of %d", desc->natts, PERMIT_COLUMNS);
+	for (i = 0; i < PERMIT_COLUMNS; i++)
+	{
+		if (permit_source[i] < 0)
+			continue;
+		values[i] = call->request->values[permit_source[i]];
+		nulls[i] = call->request->nulls[permit_source[i]];
+	}
+	ulid_to_text(request_id(call->request), id);
+	values[PERMIT_TOKEN] = CStringGetTextDatum(call->permit.token);
+	values[PERMIT_KEY] = CStringGetTextDatum(id);
+	nulls[PERMIT_TOKEN] = nulls[PERMIT_KEY] = false;
+	tuple = heap_form_tuple(desc, values, nulls);
+	ReleaseTupleDesc(desc);
+	return HeapTupleHeaderGetDatum(tuple->t_data);
+}
+
+static void
+token_digest(const char *token, Digest *out)
+{
+	digest_of(token, strlen(token), out);
+}
+
+/* A new attempt with a new random token, of which only the hash is kept. */
+void
+permit_grant(Call *call, const char *execution_id, int64 lease)
+{
+	Request    *request = call->request;
+	Digest		secret;
+	Digest	   *kept = palloc(sizeof(Digest));
+
+	if (!pg_strong_random(&secret, sizeof(secret)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not generate a random token")));
+	digest_to_hex(&secret, call->permit.token);
+	token_digest(call->permit.token, kept);
+	call->permit.granted = true;
+
+	request_set(request, REQ_ATTEMPT,
+				Int32GetDatum(DatumGetInt32(request->values[REQ_ATTEMPT]) + 1));
+	request_set(request, REQ_TOKEN_HASH, PointerGetDatum(kept));
+	request_set_text(request, REQ_EXECUTION_ID, execution_id);
+	request_set_text(request, REQ_EXECUTOR_LOGIN, call->caller->login);
+	request_set(request, REQ_LEASE_UNTIL, TimestampTzGetDatum(call->now + lease));
+}
+
+/* Whether this is the current attempt; the comparison takes constant time. */
+bool
+permit_matches(const Call *call, const char *execution_id, const char *token)
+{
+	const Digest *kept = request_digest_at(call->request, REQ_TOKEN_HASH);
+	Digest		shown;
+
+	if (kept == NULL)
+		return false;
+	token_digest(token, &shown);
+	return digest_equal_secret(&shown, kept) &&
+		request_text_is(call->request, REQ_EXECUTION_ID, execution_id);
+}

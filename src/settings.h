@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * settings.h
+ *	  The approval.* settings.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef APPROVAL_SETTINGS_H
+#define APPROVAL_SETTINGS_H
+
+typedef enum NotifyMode
+{
+	NOTIFY_AUTO,
+	NOTIFY_TRANSACTION,
+	NOTIFY_OFF
+}			NotifyMode;
+
+extern int	setting_decide_within;	/* seconds */
+extern int	setting_min_decide_within;	/* seconds */
+extern int	setting_use_within; /* seconds */
+extern int	setting_lease;		/* seconds */
+extern int	setting_max_lease;	/* seconds */
+extern int	setting_max_action_size;	/* bytes */
+extern int	setting_notify;		/* a NotifyMode */
+extern bool setting_commit_first;
+extern bool setting_force_sync;
+extern bool setting_separate_logins;
+extern char *setting_tenant;
+
+extern void settings_init(void);
+
+#endif							/* APPROVAL_SETTINGS_H */

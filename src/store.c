@@ -1,0 +1,88 @@
+/*-------------------------------------------------------------------------
+ *
+ * store.c
+ *	  SQL as the owner of the tables: kept plans, bound parameters.
+ *
+ * Parameters are of built-in types only.  A kept plan is parsed again after
+ * its objects changed, but its parameter types are not: one of our own types
+ * would be stale after DROP and CREATE EXTENSION in the same session.
+ *
+ * Every name in our SQL is qualified, operators too, so that no search_path
+ * matters.  It is not pinned as well: a kept plan is parsed again whenever the
+ * path differs from the one it was made under, so that pinning it would have
+ * to be paid in every call.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/acl.h"
+
+#include "store.h"
+
+#define OWNER_ROLE "approval_owner"
+
+Oid
+store_owner(void)
+{
+	return get_role_oid(OWNER_ROLE, false);
+}
+
+/*
+ * Become the owner of the tables.  An error ends in the abort of the
+ * (sub)transaction, which restores the user and closes SPI.
+ */
+void
+store_open(Store *store)
+{
+	GetUserIdAndSecContext(&store->user, &store->security);
+	SetUserIdAndSecContext(store_owner(),
+						   store->security | SECURITY_LOCAL_USERID_CHANGE);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+}
+
+void
+store_close(const Store *store)
+{
+	if (SPI_finish() != SPI_OK_FINISH)
+		elog(ERROR, "SPI_finish failed");
+	SetUserIdAndSecContext(store->user, store->security);
+}
+
+static void
+store_prepare(Statement *statement)
+{
+	SPIPlanPtr	plan;
+
+	if (statement->sql == NULL)
+		statement->build(statement);
+	Assert(statement->nparams <= STORE_MAX_PARAMS);
+
+	plan = SPI_prepare_cursor(statement->sql, statement->nparams,
+							  statement->types, CURSOR_OPT_GENERIC_PLAN);
+	if (plan == NULL || SPI_keepplan(plan) != 0)
+		elog(ERROR, "could not prepare \"%s\": %s", statement->sql,
+			 SPI_result_code_string(SPI_result));
+	statement->plan = plan;
+}
+
+/*
+ * Run a statement and return the number of rows.  Not read-only, so that each
+ * statement sees what was committed before it started, under READ COMMITTED.
+ */
+uint64
+store_run(Statement *statement, Datum *values, const char *nulls,
+		  int expected, long limit)
+{
+	int			code;
+
+	if (statement->plan == NULL)
+		store_prepare(statement);
+	code = SPI_execute_plan(statement->plan, values, nulls, false, limit);
+	if (code != expected)
+		elog(ERROR, "unexpected result of \"%s\": %s", statement->sql,
+			 SPI_result_code_string(code));
+	return SPI_processed;
+}

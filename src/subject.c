@@ -1,0 +1,215 @@
+/*-------------------------------------------------------------------------
+ *
+ * subject.c
+ *	  What is decided on: the action, and what a person is shown of it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+
+#include "settings.h"
+#include "subject.h"
+
+/* Of a value that is longer the summary shows both ends, in bytes. */
+#define SUMMARY_HEAD 1500
+#define SUMMARY_TAIL 300
+
+/* False, with a refusal, for a document that is larger than allowed. */
+bool
+subject_check_size(Call *call, const char *what, const text *json)
+{
+	if (json == NULL || VARSIZE_ANY_EXHDR(json) <= (size_t) setting_max_action_size)
+		return true;
+	errors_member(&call->refusal, "argument", what);
+	errors_member_raw(&call->refusal, "limit", psprintf("%d", setting_max_action_size));
+	call_refuse(call, REASON_TOO_LARGE);
+	return false;
+}
+
+/* Turns what hash.c says of a document into a refusal; false for one. */
+static bool
+acceptable(Call *call, bool canonical, const CanonicalError *error, bool is_object)
+{
+	if (!canonical)
+	{
+		errors_not_canonical(&call->refusal, error);
+		call_refuse(call, REASON_NOT_CANONICAL);
+		return false;
+	}
+	if (!is_object)
+	{
+		errors_member(&call->refusal, "problem", "not_an_object");
+		call_refuse(call, REASON_BAD_ARGUMENTS);
+		return false;
+	}
+	return true;
+}
+
+/* The canonical text of arguments, or NULL with a refusal. */
+char *
+subject_arguments(Call *call, const text *json, int *len)
+{
+	CanonicalError error = {0};
+	StringInfoData out;
+	bool		is_object = false;
+	bool		canonical;
+
+	if (!subject_check_size(call, "arguments", json))
+		return NULL;
+	initStringInfo(&out);
+	canonical = hash_canonical_arguments(&out, VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json), &error, &is_object);
+	if (!acceptable(call, canonical, &error, is_object))
+		return NULL;
+	*len = out.len;
+	return out.data;
+}
+
+/* The digest of a tool's definition; false with a refusal. */
+bool
+subject_definition(Call *call, const text *json, Digest *out)
+{
+	CanonicalError error = {0};
+	bool		is_object = false;
+	bool		canonical;
+
+	if (!subject_check_size(call, "definition", json))
+		return false;
+	canonical = hash_definition(VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json), out, &error, &is_object);
+	return acceptable(call, canonical, &error, is_object);
+}
+
+/* The action that a row stands for. */
+void
+subject_action(const Request *request, Action *action)
+{
+	text	   *arguments = DatumGetTextPP(request->values[REQ_ARGUMENTS]);
+
+	action->tenant = request_text(request, REQ_TENANT);
+	action->server = request_text(request, REQ_SERVER);
+	action->tool = request_text(request, REQ_TOOL);
+	action->definition = request_digest_at(request, REQ_DEFINITION);
+	action->resource = request_text(request, REQ_RESOURCE);
+	action->arguments = VARDATA_ANY(arguments);
+	action->arguments_len = VARSIZE_ANY_EXHDR(arguments);
+}
+
+static Datum
+digest_datum(const Digest *digest)
+{
+	Digest	   *copy = palloc(sizeof(Digest));
+
+	*copy = *digest;
+	return PointerGetDatum(copy);
+}
+
+/*
+ * Puts an action into a row: its arguments, the summary that a person reads,
+ * and both hashes.  What else the review hash covers must be there already.
+ */
+void
+subject_bind(Request *request, const Action *action)
+{
+	Review		review = {0};
+	Digest		preview;
+	Digest		digest;
+
+	request_set(request, REQ_ARGUMENTS,
+				PointerGetDatum(cstring_to_text_with_len(action->arguments, action->arguments_len)));
+	request_set_text(request, REQ_SUMMARY, subject_summary(action));
+	hash_action(action, &digest);
+	request_set(request, REQ_ACTION_HASH, digest_datum(&digest));
+
+	if (!request->nulls[REQ_PREVIEW])
+	{
+		text	   *json = DatumGetTextPP(request->values[REQ_PREVIEW]);
+
+		digest_of(VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json), &preview);
+		review.preview = &preview;
+	}
+	review.action = request_digest_at(request, REQ_ACTION_HASH);
+	review.summary = request_text(request, REQ_SUMMARY);
+	review.reason = request_text(request, REQ_AGENT_REASON);
+	review.requester = request_text(request, REQ_REQUESTED_BY);
+	review.on_behalf_of = request_text(request, REQ_ON_BEHALF_OF);
+	hash_review(&review, &digest);
+	request_set(request, REQ_REVIEW_HASH, digest_datum(&digest));
+}
+
+/* Characters that would let a text look like another one: C0, C1, bidi, zero width. */
+static bool
+invisible(pg_wchar c)
+{
+	return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x00AD || c == 0x061C ||
+		c == 0x180E || (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) ||
+		(c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xFFF9 && c <= 0xFFFB) ||
+		(c >= 0xE0000 && c <= 0xE0FFF);
+}
+
+/* Appends text with invisible characters written as <U+202E>. */
+static void
+append_visible(StringInfo out, const char *text, int len)
+{
+	const char *end = text + len;
+
+	while (text < end)
+	{
+		int			width = pg_utf_mblen((const unsigned char *) text);
+		pg_wchar	c = utf8_to_unicode((const unsigned char *) text);
+
+		if (invisible(c))
+			appendStringInfo(out, "<U+%04X>", (unsigned int) c);
+		else
+			appendBinaryStringInfo(out, text, width);
+		text += width;
+	}
+}
+
+/* Both ends of a long text, cut between characters, and how much is left out. */
+static void
+append_clipped(StringInfo out, const char *text, int len)
+{
+	int			head;
+	int			tail;
+
+	if (len <= SUMMARY_HEAD + SUMMARY_TAIL)
+	{
+		append_visible(out, text, len);
+		return;
+	}
+	head = pg_encoding_mbcliplen(PG_UTF8, text, len, SUMMARY_HEAD);
+	tail = len - SUMMARY_TAIL;
+	while (tail < len && ((unsigned char) text[tail] & 0xC0) == 0x80)
+		tail++;
+	append_visible(out, text, head);
+	appendStringInfo(out, " [... %d of %d bytes left out ...] ", tail - head, len);
+	append_visible(out, text + tail, len - tail);
+}
+
+/*
+ * What the gate itself says will happen, from hashed members only:
+ * "server/tool on resource with {arguments}".
+ */
+char *
+subject_summary(const Action *action)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	if (action->server[0] != '\0')
+	{
+		append_visible(&out, action->server, strlen(action->server));
+		appendStringInfoChar(&out, '/');
+	}
+	append_visible(&out, action->tool, strlen(action->tool));
+	if (action->resource)
+	{
+		appendStringInfoString(&out, " on ");
+		append_clipped(&out, action->resource, strlen(action->resource));
+	}
+	appendStringInfoString(&out, " with ");
+	append_clipped(&out, action->arguments, action->arguments_len);
+	return out.data;
+}

@@ -1,0 +1,179 @@
+/*-------------------------------------------------------------------------
+ *
+ * withdraw.c
+ *	  cancel, revoke and revoke_by: closing the gate again.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "args.h"
+#include "event.h"
+#include "param.h"
+#include "verb.h"
+
+PG_FUNCTION_INFO_V1(approval_cancel);
+PG_FUNCTION_INFO_V1(approval_revoke);
+PG_FUNCTION_INFO_V1(approval_revoke_by);
+
+/* In id order, so that two of them never wait for each other. */
+static Statement select_approved_by = {
+	.sql = "SELECT r.id FROM approval.requests r"
+	" WHERE r.tenant OPERATOR(pg_catalog.=) $1 AND r.status OPERATOR(pg_catalog.=) 'approved'"
+	" AND r.decided_by OPERATOR(pg_catalog.=) $2 ORDER BY r.id",
+	.nparams = 2,
+	.types = {TEXTOID, TEXTOID},
+};
+
+/* cancel(id, reason, tenant): the requester takes its own request back. */
+static Step
+cancel(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	const Ulid *id = args_id(fcinfo, 0, "id");
+	const char *reason = args_text(fcinfo, 1, "reason", ARGS_TEXT_LIMIT);
+
+	call_tenant(call, 2);
+	if (!call_lock(call, id))
+		return STEP_REFUSED;
+	if (!request_text_is(call->request, REQ_REQUESTER_LOGIN, call->caller->login))
+	{
+		call->request = NULL;
+		return call_refuse(call, REASON_NOT_FOUND);
+	}
+	if (call->tampered)
+		return call_refuse(call, REASON_ROW_TAMPERED);
+	switch (call->effective.status)
+	{
+		case STATUS_PENDING:
+		case STATUS_APPROVED:
+			break;
+		case STATUS_CANCELLED:
+			return STEP_UNCHANGED;
+		case STATUS_CONSUMED:
+			return call_refuse(call, REASON_ALREADY_CONSUMED);
+		case STATUS_EXPIRED:
+			return call_refuse(call, REASON_EXPIRED);
+		default:
+			return call_refuse(call, REASON_ALREADY_DECIDED);
+	}
+	request_move(call->request, STATUS_CANCELLED, CAUSE_WITHDRAWN);
+	return call_write(call, EVENT_CANCELLED, reason, NULL);
+}
+
+static Step
+revoke_locked(Call *call, const char *reason)
+{
+	if (call->tampered)
+		return call_refuse(call, REASON_ROW_TAMPERED);
+	switch (call->effective.status)
+	{
+		case STATUS_APPROVED:
+			break;
+		case STATUS_REVOKED:
+			return STEP_UNCHANGED;
+		case STATUS_CONSUMED:
+			return call_refuse(call, REASON_ALREADY_CONSUMED);
+		case STATUS_EXPIRED:
+			return call_refuse(call, REASON_EXPIRED);
+		default:
+			return call_refuse(call, REASON_NOT_APPROVED);
+	}
+	call_force_sync();
+	request_move(call->request, STATUS_REVOKED, CAUSE_REVOKED);
+	return call_write(call, EVENT_REVOKED, reason, NULL);
+}
+
+/* revoke(id, reason, actor, tenant) */
+static Step
+revoke_one(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	const Ulid *id = args_id(fcinfo, 0, "id");
+	const char *reason = args_text(fcinfo, 1, "reason", ARGS_TEXT_LIMIT);
+
+	call_tenant(call, 3);
+	if (!call_actor(call, 2, true) || !call_lock(call, id))
+		return STEP_REFUSED;
+	return revoke_locked(call, reason);
+}
+
+Datum
+approval_cancel(PG_FUNCTION_ARGS)
+{
+	return verb_plain(fcinfo, "cancel", cancel, ANSWER_REQUEST);
+}
+
+Datum
+approval_revoke(PG_FUNCTION_ARGS)
+{
+	return verb_plain(fcinfo, "revoke", revoke_one, ANSWER_REQUEST);
+}
+
+/* The ids of what an actor approved and nobody has used, copied out of SPI. */
+static Ulid *
+approved_by(const Call *call, const char *actor, uint64 *count)
+{
+	Datum		values[2];
+	char		nulls[2];
+	Ulid	   *ids;
+	uint64		i;
+
+	param_text(values, nulls, 0, call->tenant);
+	param_text(values, nulls, 1, actor);
+	*count = store_run(&select_approved_by, values, nulls, SPI_OK_SELECT, 0);
+	ids = palloc(sizeof(Ulid) * (*count + 1));
+	for (i = 0; i < *count; i++)
+	{
+		bool		isnull;
+
+		ids[i] = *DatumGetUlidP(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull));
+	}
+	return ids;
+}
+
+/*
+ * revoke_by(actor, reason, revoked_by, tenant): everything that a stolen
+ * session approved.  What was used or lapsed meanwhile is passed over; a row
+ * that does not match its digest is passed over too, since consume refuses it.
+ */
+Datum
+approval_revoke_by(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Call		call;
+	const char *actor;
+	const char *reason;
+	Oid			type;
+	Ulid	   *ids;
+	uint64		count;
+	uint64		i;
+
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	verb_begin(&call, fcinfo, "revoke_by");
+	actor = args_required(fcinfo, 0, "actor", ARGS_KEY_LIMIT);
+	reason = args_text(fcinfo, 1, "reason", ARGS_TEXT_LIMIT);
+	call_tenant(&call, 3);
+	if (!call_actor(&call, 2, true))
+		errors_raise(&call.refusal);
+
+	type = get_func_rettype(fcinfo->flinfo->fn_oid);
+	ids = approved_by(&call, actor, &count);
+	for (i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!call_lock(&call, &ids[i]) ||
+			!request_text_is(call.request, REQ_DECIDED_BY, actor) ||
+			revoke_locked(&call, reason) != STEP_WRITTEN)
+			continue;
+		call_put(&call, rsinfo, type);
+	}
+	verb_end(&call);
+	return (Datum) 0;
+}
