@@ -30,8 +30,6 @@ ifneq ($(wildcard src/sign.c),)
 SHLIB_LINK += -lcrypto
 endif
 
-EXTRA_CLEAN = build
-
 .DEFAULT_GOAL := all
 
 PG_CONFIG ?= pg_config
@@ -73,14 +71,14 @@ $(PGXS_GOALS):
 	@echo "Run \"make deps\", or set PG_CONFIG to the pg_config of one."
 	@exit 1
 clean:
-	rm -rf $(EXTRA_CLEAN) $(SQL_SCRIPT) $(OBJS) $(MODULE_big).so
+	rm -f $(SQL_SCRIPT) $(OBJS) $(MODULE_big).so
 
 endif
 
-clean: stop-clusters
+clean: clean-build
 
 .PHONY: FORCE help deps stage demo test test-es6-full bench lint format \
-	format-check typedefs stop-clusters
+	format-check typedefs clean-build
 
 help:
 	@echo 'make                builds the library and the install script (PG_CONFIG chooses the server)'
@@ -130,5 +128,6 @@ format-check:
 typedefs: all
 	@tools/typedefs
 
-stop-clusters:
+clean-build:
 	@tools/cluster destroy --all
+	rm -rf build

@@ -43,7 +43,7 @@ typedef struct Verdict
 static Statement select_decisions = {
 	.sql = "SELECT d.verdict, d.seen, d.action_hash, d.review_hash, d.result FROM approval.decisions d"
 	" WHERE d.tenant OPERATOR(pg_catalog.=) $1"
-	" AND d.request_id OPERATOR(approval.=) $2::approval.ulid"
+	" AND d.request_id OPERATOR(pg_catalog.=) $2::approval.ulid"
 	" AND d.actor OPERATOR(pg_catalog.=) $3 ORDER BY d.n DESC",
 	.nparams = 3,
 	.types = {TEXTOID, UUIDOID, TEXTOID},
@@ -229,7 +229,6 @@ decide_on(Call *call, Verdict *verdict)
 	decision.verdict = verdict->approve ? VERDICT_APPROVE : VERDICT_REJECT;
 	decision.seen = verdict->seen;
 	decision.result = verdict->result;
-	decision.note = verdict->note;
 	call_force_sync();
 	return verdict->approve ? apply_approve(call, verdict, &decision) :
 		apply_reject(call, verdict, &decision);

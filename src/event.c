@@ -61,7 +61,7 @@ event_hash(const Event *event, Digest *out)
 	char		at[CLOCK_TEXT_LEN];
 
 	clock_text(event->at, at);
-	ulid_to_text(&event->request, id);
+	ulid_to_text(event->request, id);
 
 	initStringInfo(&doc);
 	member_digest(&doc, "action", &event->action_hash);
@@ -101,7 +101,7 @@ event_params(const Event *event, const Digest *hash, Datum *values, char *nulls)
 	int			n = 0;
 
 	param_text(values, nulls, n++, event->tenant);
-	param_ulid(values, nulls, n++, &event->request);
+	param_ulid(values, nulls, n++, event->request);
 	values[n++] = Int32GetDatum(event->n);
 	values[n++] = Int64GetDatum((int64) GetSystemIdentifier());
 	values[n++] = TimestampTzGetDatum(event->at);

@@ -27,7 +27,7 @@
 typedef struct Event
 {
 	const char *tenant;
-	Ulid		request;
+	const Ulid *request;		/* bound as it is: must outlive the statement */
 	int			n;
 	TimestampTz at;
 	const char *kind;
@@ -52,6 +52,17 @@ typedef struct Event
 	" status_before, status_after, outcome_before, outcome_after, note," \
 	" action_hash, review_hash, row_digest, previous, hash"
 #define EVENT_PARAMS 20
+
+/* Those of them that the rest of a statement uses again. */
+#define EVENT_PARAM_TENANT "$1"
+#define EVENT_PARAM_REQUEST "$2::approval.ulid"
+#define EVENT_PARAM_N "$3"
+#define EVENT_PARAM_AT "$5"
+#define EVENT_PARAM_ACTOR "$7"
+#define EVENT_PARAM_LOGIN "$8"
+#define EVENT_PARAM_NOTE "$15"
+#define EVENT_PARAM_ACTION "$16::approval.digest"
+#define EVENT_PARAM_REVIEW "$17::approval.digest"
 
 extern const Oid event_param_types[EVENT_PARAMS];
 extern const char *const event_param_casts[EVENT_PARAMS];

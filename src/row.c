@@ -19,11 +19,7 @@
 #include "param.h"
 #include "row.h"
 
-/* Parameters of an event that the other parts of a statement use again. */
-#define PARAM_TENANT "$1"
-#define PARAM_REQUEST "$2::approval.ulid"
-
-#define DECISION_PARAMS 4
+#define DECISION_PARAMS 3
 
 static void build_lock(Statement *statement);
 static void build_find(Statement *statement);
@@ -41,7 +37,7 @@ static Statement born_row = {.build = build_born};
 
 static Statement renew_lease = {
 	.sql = "UPDATE approval.requests SET lease_until = $3"
-	" WHERE tenant OPERATOR(pg_catalog.=) $1 AND id OPERATOR(approval.=) $2::approval.ulid",
+	" WHERE tenant OPERATOR(pg_catalog.=) $1 AND id OPERATOR(pg_catalog.=) $2::approval.ulid",
 	.nparams = 3,
 	.types = {TEXTOID, UUIDOID, TIMESTAMPTZOID},
 };
@@ -99,13 +95,13 @@ build_select(Statement *statement, const char *where, const char *suffix)
 static void
 build_lock(Statement *statement)
 {
-	build_select(statement, "r.id OPERATOR(approval.=) $2::approval.ulid", " FOR NO KEY UPDATE");
+	build_select(statement, "r.id OPERATOR(pg_catalog.=) $2::approval.ulid", " FOR NO KEY UPDATE");
 }
 
 static void
 build_find(Statement *statement)
 {
-	build_select(statement, "r.id OPERATOR(approval.=) $2::approval.ulid", "");
+	build_select(statement, "r.id OPERATOR(pg_catalog.=) $2::approval.ulid", "");
 }
 
 static void
@@ -134,16 +130,15 @@ add_decision(StringInfo sql, Statement *statement)
 	statement->types[first] = TEXTOID;
 	statement->types[first + 1] = BYTEAOID;
 	statement->types[first + 2] = TEXTOID;
-	statement->types[first + 3] = TEXTOID;
 	statement->nparams += DECISION_PARAMS;
 
-	/* $3 n, $5 at, $6 actor, $7 login, $16 action_hash, $17 review_hash */
 	appendStringInfo(sql,
 					 ", d AS (INSERT INTO approval.decisions"
-					 " (tenant, request_id, n, at, actor, login, action_hash, review_hash, verdict, seen, result, note)"
-					 " VALUES (" PARAM_TENANT ", " PARAM_REQUEST ", $3, $5, $6, $7, $16" PARAM_DIGEST ", $17" PARAM_DIGEST
-					 ", $%d, $%d" PARAM_DIGEST ", $%d, $%d))",
-					 first + 1, first + 2, first + 3, first + 4);
+					 " (tenant, request_id, n, at, actor, login, action_hash, review_hash, note, verdict, seen, result)"
+					 " VALUES (" EVENT_PARAM_TENANT ", " EVENT_PARAM_REQUEST ", " EVENT_PARAM_N ", " EVENT_PARAM_AT
+					 ", " EVENT_PARAM_ACTOR ", " EVENT_PARAM_LOGIN ", " EVENT_PARAM_ACTION ", " EVENT_PARAM_REVIEW
+					 ", " EVENT_PARAM_NOTE ", $%d, $%d" PARAM_DIGEST ", $%d))",
+					 first + 1, first + 2, first + 3);
 }
 
 static void
@@ -174,8 +169,8 @@ build_update(Statement *statement, bool with_decision)
 		separator = ", ";
 	}
 	appendStringInfoString(&sql,
-						   " WHERE tenant OPERATOR(pg_catalog.=) " PARAM_TENANT
-						   " AND id OPERATOR(approval.=) " PARAM_REQUEST);
+						   " WHERE tenant OPERATOR(pg_catalog.=) " EVENT_PARAM_TENANT
+						   " AND id OPERATOR(pg_catalog.=) " EVENT_PARAM_REQUEST);
 	statement->sql = sql.data;
 }
 
@@ -300,7 +295,7 @@ append_event(Call *call, const char *kind, const char *note,
 	request_row_digest(request, &row);
 	memset(&event, 0, sizeof(event));
 	event.tenant = call->tenant;
-	event.request = *request_id(request);
+	event.request = request_id(request);
 	event.n = DatumGetInt32(request->values[REQ_EVENTS]) + 1;
 	event.at = call->now;
 	event.kind = kind;
@@ -352,7 +347,6 @@ row_write(Call *call, const char *kind, const char *note, const Decision *decisi
 		param_text(values, nulls, n++, decision->verdict);
 		param_digest(values, nulls, n++, decision->seen);
 		param_text(values, nulls, n++, decision->result);
-		param_text(values, nulls, n++, decision->note);
 	}
 	for (i = 0; i < REQ_COUNT; i++)
 		if (!(request_columns[i].flags & COLUMN_FIXED))

@@ -18,6 +18,7 @@
 
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/memutils.h"
 
 #include "store.h"
 
@@ -57,7 +58,13 @@ store_prepare(Statement *statement)
 	SPIPlanPtr	plan;
 
 	if (statement->sql == NULL)
+	{
+		/* kept for as long as the backend lives, like the plan */
+		MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+
 		statement->build(statement);
+		MemoryContextSwitchTo(old);
+	}
 	Assert(statement->nparams <= STORE_MAX_PARAMS);
 
 	plan = SPI_prepare_cursor(statement->sql, statement->nparams,

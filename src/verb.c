@@ -79,7 +79,8 @@ call_refuse(Call *call, Reason reason)
 			reason == REASON_NOT_APPROVED)
 			row_tell_decision(call->request, refusal);
 		if (call->effective.outcome != OUTCOME_NONE)
-			errors_member(refusal, "outcome", state_outcome_word(call->effective.outcome));
+			errors_member_raw(refusal, "outcome",
+							  psprintf("\"%s\"", state_outcome_word(call->effective.outcome)));
 	}
 	return STEP_REFUSED;
 }

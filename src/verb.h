@@ -59,7 +59,6 @@ typedef struct Decision
 	const char *verdict;
 	const Digest *seen;
 	const char *result;
-	const char *note;
 } Decision;
 
 typedef Step (*VerbBody) (Call *call);

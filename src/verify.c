@@ -33,7 +33,7 @@ static Statement select_events = {
 	" e.status_before, e.status_after, e.outcome_before, e.outcome_after, e.note,"
 	" e.action_hash, e.review_hash, e.row_digest, e.previous, e.hash"
 	" FROM approval.events e WHERE e.tenant OPERATOR(pg_catalog.=) $1"
-	" AND e.request_id OPERATOR(approval.=) $2::approval.ulid ORDER BY e.n",
+	" AND e.request_id OPERATOR(pg_catalog.=) $2::approval.ulid ORDER BY e.n",
 	.nparams = 2,
 	.types = {TEXTOID, UUIDOID},
 };
@@ -68,7 +68,7 @@ take_event(const Call *call, HeapTuple row, TupleDesc desc, Event *event)
 
 	memset(event, 0, sizeof(*event));
 	event->tenant = call->tenant;
-	event->request = call->id;
+	event->request = &call->id;
 	event->n = DatumGetInt32(SPI_getbinval(row, desc, EVENT_N, &isnull));
 	event->at = DatumGetTimestampTz(SPI_getbinval(row, desc, EVENT_AT, &isnull));
 	event->kind = SPI_getvalue(row, desc, EVENT_KIND);
