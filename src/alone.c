@@ -15,10 +15,13 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "executor/spi.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/plannodes.h"
 #include "tcop/pquery.h"
+#include "utils/fmgroids.h"
 
 #include "alone.h"
 #include "compat.h"
@@ -66,40 +69,85 @@ alone_spi_active(void)
 	return SPI_unregister_relation("approval") != SPI_ERROR_UNCONNECTED;
 }
 
-/* One row of one function, or of an expression, and nothing around it. */
+/*
+ * Whether an expression does more with the permit than show it.  A function
+ * of the caller's could tell it to somebody and then fail, a cast could fail
+ * with the token in its message.
+ */
 static bool
-plan_is_single(const PlannedStmt *statement)
+does_more(Node *node, void *function)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_List:
+		case T_TargetEntry:
+		case T_Var:
+		case T_RelabelType:
+		case T_FieldSelect:
+			break;
+		case T_CoerceViaIO:
+			if (((CoerceViaIO *) node)->resulttype != TEXTOID)
+				return true;
+			break;
+		case T_FuncExpr:
+			{
+				Oid			called = ((FuncExpr *) node)->funcid;
+
+				/* what stands in the arguments of consume runs before it */
+				if (called == *(Oid *) function)
+					return false;
+				if (called != F_TO_JSON && called != F_TO_JSONB && called != F_ROW_TO_JSON_RECORD)
+					return true;
+				break;
+			}
+		case T_Const:
+		case T_Param:
+			return false;
+		default:
+			return true;
+	}
+	return expression_tree_walker(node, does_more, function);
+}
+
+/* One row of one function, or of one expression, and nothing around it. */
+static bool
+plan_is_single(const PlannedStmt *statement, Oid function)
 {
 	const Plan *plan = statement->planTree;
+
+	if (statement->commandType != CMD_SELECT || statement->hasModifyingCTE ||
+		statement->subplans != NIL || statement->rowMarks != NIL)
+		return false;
 
 	/* ORMs like to add LIMIT 1 */
 	if (IsA(plan, Limit) && plan->righttree == NULL)
 		plan = plan->lefttree;
-	if (statement->commandType != CMD_SELECT || statement->hasModifyingCTE ||
-		statement->subplans != NIL ||
-		plan->lefttree != NULL || plan->righttree != NULL)
+	if (plan->lefttree != NULL || plan->righttree != NULL || plan->qual != NIL ||
+		does_more((Node *) plan->targetlist, &function))
 		return false;
 	if (IsA(plan, FunctionScan))
 		return list_length(((const FunctionScan *) plan)->functions) == 1;
-	return IsA(plan, Result);
+	return IsA(plan, Result) && ((const Result *) plan)->resconstantqual == NULL;
 }
 
 /* The portal that runs sends its rows, and is then over. */
 static bool
-portal_is_single(void)
+portal_is_single(Oid function)
 {
 	return ActivePortal != NULL &&
 		ActivePortal->strategy == PORTAL_ONE_SELECT &&
 		ActivePortal->queryDesc != NULL &&
 		run_limit == 0 &&
-		plan_is_single(ActivePortal->queryDesc->plannedstmt);
+		plan_is_single(ActivePortal->queryDesc->plannedstmt, function);
 }
 
 bool
-alone_in_transaction(bool spi_active)
+alone_in_transaction(bool spi_active, Oid function)
 {
 	return !spi_active &&
 		!IsInTransactionBlock(true) &&
 		GetCurrentTransactionNestLevel() == 1 &&
-		portal_is_single();
+		portal_is_single(function);
 }

@@ -10,6 +10,6 @@
 
 extern void alone_init(void);
 extern bool alone_spi_active(void);
-extern bool alone_in_transaction(bool spi_active);
+extern bool alone_in_transaction(bool spi_active, Oid function);
 
 #endif							/* APPROVAL_ALONE_H */

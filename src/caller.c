@@ -66,6 +66,7 @@ caller_init(void)
 {
 	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(AUTHOID, role_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, role_changed, (Datum) 0);
 }
 
 /* Trigger on approval.logins: tell every backend, whoever changed the table. */
@@ -179,25 +180,6 @@ load_caller(void)
 		cache_valid = false;
 }
 
-/*
- * The caller of the verb that is starting.  Must be called before the role is
- * switched to the owner.
- */
-const Caller *
-caller_get(void)
-{
-	Oid			role = GetUserId();
-
-	if (!cache_valid || cache.login_oid != GetSessionUserId())
-		load_caller();
-	if (cache.role_oid != role || cache.role == NULL)
-	{
-		cache.role = MemoryContextStrdup(cache_context, GetUserNameFromId(role, false));
-		cache.role_oid = role;
-	}
-	return &cache;
-}
-
 bool
 caller_allowed_tenant(const Caller *caller, const char *tenant)
 {
@@ -286,8 +268,8 @@ caller_is(const Caller *caller, const char *group)
 	return has_privs_of_role(caller->role_oid, get_role_oid(group, false));
 }
 
-Sight
-caller_sight(const Caller *caller)
+static Sight
+role_sight(const Caller *caller)
 {
 	if (caller_is(caller, "approval_approver") ||
 		caller_is(caller, "approval_executor") ||
@@ -297,4 +279,24 @@ caller_sight(const Caller *caller)
 	if (caller_is(caller, "approval_requester"))
 		return SIGHT_OWN;
 	return SIGHT_NOTHING;
+}
+
+/*
+ * The caller of the verb that is starting.  Must be called before the role is
+ * switched to the owner.
+ */
+const Caller *
+caller_get(void)
+{
+	Oid			role = GetUserId();
+
+	if (!cache_valid || cache.login_oid != GetSessionUserId())
+		load_caller();
+	if (cache.role_oid != role)
+	{
+		strlcpy(cache.role, GetUserNameFromId(role, false), NAMEDATALEN);
+		cache.role_oid = role;
+		cache.sight = role_sight(&cache);
+	}
+	return &cache;
 }

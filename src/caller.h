@@ -19,20 +19,6 @@ typedef enum LoginKind
 	LOGIN_GATEWAY
 }			LoginKind;
 
-typedef struct Caller
-{
-	Oid			login_oid;		/* session_user */
-	Oid			role_oid;		/* the role in force when the verb was called */
-	const char *login;
-	const char *role;
-	LoginKind	kind;
-	const char *actor;			/* the login's own */
-	bool		mapped;			/* actor comes from approval.logins */
-	bool		all_tenants;
-	int			ntenants;
-	char	  **tenants;
-} Caller;
-
 /* What a caller may look at. */
 typedef enum Sight
 {
@@ -41,13 +27,27 @@ typedef enum Sight
 	SIGHT_TENANT				/* its tenants */
 }			Sight;
 
+typedef struct Caller
+{
+	Oid			login_oid;		/* session_user */
+	Oid			role_oid;		/* the role in force when the verb was called */
+	const char *login;
+	char		role[NAMEDATALEN];
+	Sight		sight;			/* by that role */
+	LoginKind	kind;
+	const char *actor;			/* the login's own */
+	bool		mapped;			/* actor comes from approval.logins */
+	bool		all_tenants;
+	int			ntenants;
+	char	  **tenants;
+} Caller;
+
 extern void caller_init(void);
 extern const Caller *caller_get(void);
 extern bool caller_allowed_tenant(const Caller *caller, const char *tenant);
 extern const char *caller_tenant(const Caller *caller, const char *wanted);
 extern const char *caller_actor(const Caller *caller, const char *wanted,
 								bool must_name, Refusal *refusal);
-extern Sight caller_sight(const Caller *caller);
 extern bool caller_is(const Caller *caller, const char *group);
 
 #endif							/* APPROVAL_CALLER_H */

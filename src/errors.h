@@ -81,7 +81,7 @@
 	R(BAD_POLICY, "bad_policy", 422, "this is not an acceptable policy", \
 	  "DETAIL names the place.") \
 	R(COMMIT_FIRST, "commit_first", 422, "consume must commit before its permit is used", \
-	  "Call consume as one SELECT of its own, outside any transaction block, function or cursor.") \
+	  "Call consume as one SELECT of plain columns, outside any transaction block, function or cursor.") \
 	R(EMPTY_RESULT, "empty_result", 422, "the result is empty", \
 	  "An empty result is a failure of the tool: report it as one.") \
 	R(DEGRADED_RESULT, "degraded_result", 422, "the result is degraded", \

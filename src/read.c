@@ -69,7 +69,7 @@ build_conversation(Statement *statement)
 static bool
 may_see(const Call *call, const Request *request)
 {
-	switch (caller_sight(call->caller))
+	switch (call->caller->sight)
 	{
 		case SIGHT_TENANT:
 			return true;
@@ -131,7 +131,7 @@ approval_request_for(PG_FUNCTION_ARGS)
 static Request *
 conversation(Call *call, const char *conversation_id, const char *run_id, uint64 *count)
 {
-	Sight		sight = caller_sight(call->caller);
+	Sight		sight = call->caller->sight;
 	Datum		values[4];
 	char		nulls[4];
 	Request    *requests;
@@ -407,7 +407,7 @@ approval_caller_reads(PG_FUNCTION_ARGS)
 	const Caller *caller = caller_get();
 	text	   *login;
 
-	switch (caller_sight(caller))
+	switch (caller->sight)
 	{
 		case SIGHT_TENANT:
 			PG_RETURN_BOOL(true);

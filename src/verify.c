@@ -169,7 +169,7 @@ approval_verify_request(PG_FUNCTION_ARGS)
 	call.has_id = true;
 	call_tenant(&call, 1);
 	request = row_find(call.tenant, &call.id);
-	if (request == NULL || caller_sight(call.caller) != SIGHT_TENANT)
+	if (request == NULL || call.caller->sight != SIGHT_TENANT)
 	{
 		call_refuse(&call, REASON_NOT_FOUND);
 		errors_raise(&call.refusal);
