@@ -7,6 +7,21 @@
  * share lock on the request for each event would cost more than the whole
  * check is worth.  verify_request() finds what an owner took away.
  */
+CREATE FUNCTION approval.sound_request(
+	status pg_catalog.text, outcome pg_catalog.text, cause pg_catalog.text,
+	mode pg_catalog.text, effect pg_catalog.text, approvals_needed pg_catalog.int4,
+	expires_at pg_catalog.timestamptz, use_by pg_catalog.timestamptz)
+RETURNS pg_catalog.bool
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_sound_request';
+REVOKE ALL ON FUNCTION approval.sound_request FROM PUBLIC;
+COMMENT ON FUNCTION approval.sound_request IS 'CHECK of approval.requests: known words, an outcome exactly where consumed, a quorum of at least one, finite deadlines. Never NULL.';
+
+CREATE FUNCTION approval.sound_verdict(verdict pg_catalog.text)
+RETURNS pg_catalog.bool
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_sound_verdict';
+REVOKE ALL ON FUNCTION approval.sound_verdict FROM PUBLIC;
+COMMENT ON FUNCTION approval.sound_verdict IS 'CHECK of approval.decisions: approve or reject. Never NULL.';
+
 CREATE TABLE approval.requests (
 	tenant				pg_catalog.text NOT NULL,
 	id					approval.ulid NOT NULL,
@@ -63,14 +78,7 @@ CREATE TABLE approval.requests (
 	head				approval.digest NOT NULL,
 	CONSTRAINT requests_pkey PRIMARY KEY (tenant, id),
 	CONSTRAINT requests_call_key UNIQUE (tenant, conversation_id, tool_call_id),
-	CONSTRAINT requests_mode_check CHECK (mode IN ('inline', 'auto', 'review', 'deny')),
-	CONSTRAINT requests_effect_check CHECK (effect IN ('external', 'database')),
-	CONSTRAINT requests_status_check CHECK (status IN ('pending', 'approved', 'rejected', 'consumed', 'expired', 'cancelled', 'revoked')),
-	CONSTRAINT requests_cause_check CHECK (cause IN ('policy', 'person', 'quorum', 'veto', 'quorum_unreachable', 'decide_deadline', 'use_deadline', 'withdrawn', 'revoked', 'bad_result')),
-	CONSTRAINT requests_outcome_check CHECK (outcome IN ('untracked', 'in_flight', 'succeeded', 'failed', 'unknown')),
-	CONSTRAINT requests_consumed_check CHECK ((status = 'consumed') = (outcome IS NOT NULL)),
-	CONSTRAINT requests_quorum_check CHECK (approvals_needed >= 1),
-	CONSTRAINT requests_deadline_check CHECK (pg_catalog.isfinite(expires_at) AND (status <> 'approved' OR (use_by IS NOT NULL AND pg_catalog.isfinite(use_by))))
+	CONSTRAINT requests_sound CHECK (approval.sound_request(status, outcome, cause, mode, effect, approvals_needed, expires_at, use_by))
 );
 
 /* what is not settled: small, however many requests there are */
@@ -91,7 +99,7 @@ CREATE TABLE approval.decisions (
 	result			pg_catalog.text,
 	note			pg_catalog.text,
 	CONSTRAINT decisions_pkey PRIMARY KEY (tenant, request_id, n),
-	CONSTRAINT decisions_verdict_check CHECK (verdict IN ('approve', 'reject'))
+	CONSTRAINT decisions_sound CHECK (approval.sound_verdict(verdict))
 );
 
 CREATE SEQUENCE approval.events_seq;

@@ -40,4 +40,6 @@ GRANT SELECT ON approval.inbox, approval.audit, approval.votes
 TO approval_approver, approval_auditor, approval_admin;
 
 /* what the views and our own statements call as the owner of the tables */
-GRANT EXECUTE ON FUNCTION approval.caller_tenants, approval.caller_reads TO approval_owner;
+GRANT EXECUTE ON FUNCTION approval.caller_tenants, approval.caller_reads,
+	approval.sound_request, approval.sound_verdict
+TO approval_owner;

@@ -9,7 +9,7 @@ const item = i => ({
 });
 const action = items => ({
   payment_id: 'pay_01J9ZK3V8Q6M4T2R7W5X', amount: 129.9, currency: 'EUR',
-  reason: 'Customer returned the goods; the parcel arrived damaged.', notify: true,
+  reason: 'Customer returned the goods; the parcel arrived damaged and was sent back on Monday.', notify: true,
   customer: { id: 'cus_482910', name: 'Zoë Müller', email: 'zoe@example.org' }, items,
 });
 const directory = process.argv[2];
