@@ -10,6 +10,7 @@
 
 #include "fmgr.h"
 
+#include "compat.h"
 #include "digest.h"
 #include "ulid.h"
 
@@ -19,7 +20,7 @@
 
 extern void args_check_length(const char *name, const char *value, int limit);
 extern void args_check_name(const char *name, const char *value, int limit);
-extern void args_bad_value(const char *name, const char *hint) pg_attribute_noreturn();
+pg_noreturn extern void args_bad_value(const char *name, const char *hint);
 
 extern char *args_text(FunctionCallInfo fcinfo, int n, const char *name, int limit);
 extern char *args_name(FunctionCallInfo fcinfo, int n, const char *name);

@@ -17,6 +17,11 @@
 #error "approval needs PostgreSQL 15 or newer"
 #endif
 
+/* 18: a prefix took the place of pg_attribute_noreturn() */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn _Noreturn
+#endif
+
 /* 17: PGPROC.lxid moved into PGPROC.vxid (ab355e3a88) */
 #if PG_VERSION_NUM >= 170000
 #define MY_LXID (MyProc->vxid.lxid)

@@ -15,6 +15,7 @@
 #include "utils/timestamp.h"
 
 #include "canonical.h"
+#include "compat.h"
 #include "digest.h"
 #include "ulid.h"
 
@@ -125,10 +126,10 @@ extern void errors_escape(StringInfo out, const char *text);
 extern char *errors_detail(const Refusal *refusal);
 extern const char *errors_reason(Reason reason);
 extern int	errors_http(Reason reason);
-extern void errors_raise(const Refusal *refusal) pg_attribute_noreturn();
+pg_noreturn extern void errors_raise(const Refusal *refusal);
 extern void errors_not_canonical(Refusal *refusal, const CanonicalError *error);
-extern void errors_raise_not_canonical(const CanonicalError *error) pg_attribute_noreturn();
-extern void errors_raise_bad_arguments(const char *why) pg_attribute_noreturn();
-extern void errors_raise_null(const char *argument) pg_attribute_noreturn();
+pg_noreturn extern void errors_raise_not_canonical(const CanonicalError *error);
+pg_noreturn extern void errors_raise_bad_arguments(const char *why);
+pg_noreturn extern void errors_raise_null(const char *argument);
 
 #endif							/* APPROVAL_ERRORS_H */

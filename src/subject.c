@@ -33,16 +33,16 @@ subject_check_size(Call *call, const char *what, const text *json)
 static bool
 acceptable(Call *call, bool canonical, const CanonicalError *error, bool is_object)
 {
-	if (!canonical)
-	{
-		errors_not_canonical(&call->refusal, error);
-		call_refuse(call, REASON_NOT_CANONICAL);
-		return false;
-	}
 	if (!is_object)
 	{
 		errors_member(&call->refusal, "problem", "not_an_object");
 		call_refuse(call, REASON_BAD_ARGUMENTS);
+		return false;
+	}
+	if (!canonical)
+	{
+		errors_not_canonical(&call->refusal, error);
+		call_refuse(call, REASON_NOT_CANONICAL);
 		return false;
 	}
 	return true;
