@@ -22,6 +22,16 @@
 #define pg_noreturn _Noreturn
 #endif
 
+/* 16: soft input errors (d9f7f5d32f); before it every one is an error */
+#if PG_VERSION_NUM < 160000
+#define ereturn(context, value, ...) \
+	do { \
+		(void) (context); \
+		ereport(ERROR, __VA_ARGS__); \
+		return (value); \
+	} while (0)
+#endif
+
 /* 17: PGPROC.lxid moved into PGPROC.vxid (ab355e3a88) */
 #if PG_VERSION_NUM >= 170000
 #define MY_LXID (MyProc->vxid.lxid)

@@ -9,15 +9,8 @@
 #include "common/hashfn.h"
 #include "utils/sortsupport.h"
 
-/* PostgreSQL 16 brought soft input errors; before it every one is an error. */
-#ifndef ereturn
-#define ereturn(context, value, ...) \
-	do { \
-		(void) (context); \
-		ereport(ERROR, __VA_ARGS__); \
-		return (value); \
-	} while (0)
-#endif
+#include "compat.h"
+
 
 /* Without the value: it may be a secret, or hold a phrase that somebody matches. */
 #define FIXED_TYPE_BAD_INPUT(type) \

@@ -63,7 +63,7 @@ sub close
 	return unless $self->{socket};
 	$self->message('X');
 	eval { $self->flush };
-	close delete $self->{socket};
+	CORE::close(delete $self->{socket});
 }
 
 # Puts one message into the buffer.
