@@ -1,7 +1,8 @@
+# shellcheck shell=bash
 # How the demo speaks and listens; sourced by demo/run, which sets "check".
 
+scratch=$(mktemp -d)
 steps=0
-failed=0
 chapters=0
 answer=
 format=expanded
@@ -25,10 +26,22 @@ command_line() { printf '\n$ %s\n' "$1" | out; }
 
 show_file() { { echo; sed '/./s/^/    /' "$1"; } | out; }
 
-# The answer of a server, long lines folded.
-show_answer() { sed '/^$/d' | fold -w 116 | sed 's/^/    /' | out; }
+# The answer of a server.  DETAIL is one line of JSON, which is folded here.
+show_answer() { sed '/^$/d; /^DETAIL/s/,"/, "/g' | fold -s -w 106 | sed 's/ *$//; s/^/    /' | out; }
 
-show_sql() { { echo; sed "1s/^/$1=> /; 2,\$s/^/$1-> /" <<<"$2"; } | out; }
+# With psql's prompts: -> goes on with a statement.
+show_sql()
+{
+	local line prompt='=>'
+
+	{
+		echo
+		while IFS= read -r line; do
+			printf '%s%s %s\n' "$1" "$prompt" "$line"
+			case $line in *\;) prompt='=>' ;; *) prompt='->' ;; esac
+		done <<<"$2"
+	} | out
+}
 
 # psql as one of the logins.  SQLSTATEs are shown, places in our source are not.
 session()
@@ -61,7 +74,6 @@ result()
 		[ -z "$check" ] || echo "ok $steps - $2"
 		return
 	fi
-	failed=1
 	if [ -n "$check" ]; then
 		echo "not ok $steps - $2"
 	else
@@ -97,7 +109,8 @@ together()
 	read -r -u "${HOLDER[0]}" _
 	for actor in "$3" "$4"; do
 		sql="SELECT status, decided_by
-FROM approval.approve('$1', '$2',
+FROM approval.approve('$1',
+                      '$2',
                       actor => '$actor');"
 		show_sql web "$sql"
 		printf '%s\n' "SELECT FROM pg_advisory_lock_shared($gate) \\g /dev/null" "$sql" |
@@ -129,24 +142,6 @@ one_of_them_won()
 	expect 'one manager wins' '^status .* approved' "^decided_by .* $winner\$"
 	answer=$(cat "$scratch/${loser:-$1}")
 	expect 'the other one is told who was first' '^ERROR: +PT409: ' "already_decided.*\"decided_by\":\"$winner\""
-}
-
-# Builds what changed.  Servers of others may be using the staged files: they
-# are replaced only if they have to be.
-stage_extension()
-{
-	local log=build/demo.log version
-
-	if [ -z "${APPROVAL_STAGE:-}" ]; then
-		mkdir -p build
-		make -s all >"$log" 2>&1 || { cat "$log" >&2; die "the build failed"; }
-		version=$(sed -n "s/^default_version *= *'\(.*\)'/\1/p" approval.control)
-		cmp -s approval.so "build/stage$pg_pkglibdir/approval.so" &&
-			cmp -s "sql/approval--$version.sql" "build/stage$pg_sharedir/extension/approval--$version.sql" &&
-			cmp -s approval.control "build/stage$pg_sharedir/extension/approval.control" ||
-			make -s stage >"$log" 2>&1 || { cat "$log" >&2; die "the build failed"; }
-	fi
-	scratch=$(mktemp -d)
 }
 
 finish()

@@ -17,6 +17,11 @@
 #error "approval needs PostgreSQL 15 or newer"
 #endif
 
+/* 16: varlena macros moved out of postgres.h (d952373a98) */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
 /* 18: a prefix took the place of pg_attribute_noreturn() */
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn _Noreturn

@@ -7,6 +7,8 @@
 
 #include "fmgr.h"
 
+#include "compat.h"
+
 #define DIGEST_SIZE 32
 #define DIGEST_TEXT_LEN (2 * DIGEST_SIZE)
 
