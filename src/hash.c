@@ -120,7 +120,7 @@ canonical_text_of(FunctionCallInfo fcinfo, CanonicalMode mode)
 	StringInfoData out;
 	CanonicalError error;
 
-	require_argument(fcinfo, 0, "json");
+	require_argument(fcinfo, 0, "document");
 	json = PG_GETARG_TEXT_PP(0);
 	initStringInfo(&out);
 	appendBinaryStringInfo(&out, "\0\0\0\0", VARHDRSZ);

@@ -232,7 +232,7 @@ approval_channel(PG_FUNCTION_ARGS)
 	Call		call;
 	char	   *scope = args_required(fcinfo, 0, "scope", ARGS_KEY_LIMIT);
 	char	   *key = args_text(fcinfo, 1, "key", ARGS_KEY_LIMIT);
-	char	   *name = NULL;
+	const char *name = NULL;
 	text	   *result;
 
 	verb_begin(&call, fcinfo, "channel");

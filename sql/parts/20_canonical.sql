@@ -4,13 +4,13 @@
  *
  * Not STRICT: a NULL that gives NULL would end as a hash that nobody checks.
  */
-CREATE FUNCTION approval.jcs(json pg_catalog.json) RETURNS pg_catalog.text
+CREATE FUNCTION approval.jcs(document pg_catalog.json) RETURNS pg_catalog.text
 	LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_jcs';
 REVOKE ALL ON FUNCTION approval.jcs(pg_catalog.json) FROM PUBLIC;
 COMMENT ON FUNCTION approval.jcs(pg_catalog.json) IS
 'The canonical form of a JSON text by RFC 8785 (JCS). Numbers become the text of their nearest double. Errors: PT422 not_canonical for what RFC 8785 has no form for (duplicate keys, lone surrogates, numbers beyond the doubles), with the JSON path in DETAIL; 22004 for NULL; 54001 for nesting that is too deep.';
 
-CREATE FUNCTION approval.canonical(json pg_catalog.json) RETURNS pg_catalog.text
+CREATE FUNCTION approval.canonical(document pg_catalog.json) RETURNS pg_catalog.text
 	LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_canonical';
 REVOKE ALL ON FUNCTION approval.canonical(pg_catalog.json) FROM PUBLIC;
 COMMENT ON FUNCTION approval.canonical(pg_catalog.json) IS

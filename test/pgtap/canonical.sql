@@ -22,9 +22,9 @@ SELECT is(count(*), 6::bigint, 'six samples') FROM vector;
 SELECT is(string_agg(name, ',') FILTER (WHERE NOT accepted), 'values', 'of which one is refused') FROM vector;
 
 -- Pairs that must hash the same, differently, or be refused.
-CREATE FUNCTION pg_temp.strict(json text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.strict(doc text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-	RETURN approval.canonical(json::json);
+	RETURN approval.canonical(doc::json);
 EXCEPTION WHEN SQLSTATE 'PT422' THEN
 	RETURN 'refused';
 END $$;

@@ -6,15 +6,15 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 SELECT plan(17 + 6 + 7 + 6 + 4);
 
 -- The DETAIL of a refusal, its user text unescaped, as "reason path".
-CREATE FUNCTION pg_temp.refusal(json text, mode text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.refusal(doc text, mode text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	detail text;
 	message text;
 BEGIN
 	IF mode = 'jcs' THEN
-		RETURN approval.jcs(json::json);
+		RETURN approval.jcs(doc::json);
 	END IF;
-	RETURN approval.canonical(json::json);
+	RETURN approval.canonical(doc::json);
 EXCEPTION WHEN SQLSTATE 'PT422' THEN
 	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, message = MESSAGE_TEXT;
 	IF message ~ 'secret' THEN
@@ -23,7 +23,7 @@ EXCEPTION WHEN SQLSTATE 'PT422' THEN
 	RETURN concat_ws(' ', detail::json->>'problem', detail::json->>'path');
 END $$;
 
-SELECT is(pg_temp.refusal(json, 'strict'), expected, 'canonical: ' || expected) FROM (VALUES
+SELECT is(pg_temp.refusal(doc, 'strict'), expected, 'canonical: ' || expected) FROM (VALUES
 	('{"a":1,"a":1}', 'duplicate_key $.a'),
 	('{"b":1,"a":2,"b":3}', 'duplicate_key $.b'),
 	('{"x":{"\u0061":1,"a":1}}', 'duplicate_key $.x.a'),
@@ -41,16 +41,16 @@ SELECT is(pg_temp.refusal(json, 'strict'), expected, 'canonical: ' || expected) 
 	('["x","\ud83dx"]', 'lone_surrogate $[1]'),
 	('{"1a":"\u0000"}', 'nul_character $."1a"'),
 	('{"a":{"secret\u0000":1}}', 'nul_character $.a')
-) AS t(json, expected);
+) AS t(doc, expected);
 
-SELECT is(pg_temp.refusal(json, 'jcs'), expected, 'jcs: ' || json) FROM (VALUES
+SELECT is(pg_temp.refusal(doc, 'jcs'), expected, 'jcs: ' || json) FROM (VALUES
 	('{"b":1,"a":2,"b":3}', 'duplicate_key $.b'),
 	('["\ud800"]', 'lone_surrogate $[0]'),
 	('[1e400]', 'number_out_of_range $[0]'),
 	('[1e-400,-1e-400]', '[0,0]'),
 	('"\u0000"', '"\u0000"'),
 	('[9007199254740993,0.1000000000000000055]', '[9007199254740992,0.1]')
-) AS t(json, expected);
+) AS t(doc, expected);
 
 SELECT throws_ok('SELECT approval.jcs(NULL)', '22004', NULL, 'jcs: NULL');
 SELECT throws_ok('SELECT approval.canonical(NULL)', '22004', NULL, 'canonical: NULL');

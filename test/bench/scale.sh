@@ -1,0 +1,2 @@
+# shellcheck shell=bash
+scale() { die "not yet"; }
