@@ -111,6 +111,16 @@ does_more(Node *node, void *function)
 	return expression_tree_walker(node, does_more, function);
 }
 
+/* Whether the function of a FROM clause is this one, and not one around it. */
+static bool
+scans_only(const FunctionScan *scan, Oid function)
+{
+	const RangeTblFunction *first = linitial(scan->functions);
+
+	return list_length(scan->functions) == 1 && IsA(first->funcexpr, FuncExpr) &&
+		((const FuncExpr *) first->funcexpr)->funcid == function;
+}
+
 /* One row of one function, or of one expression, and nothing around it. */
 static bool
 plan_is_single(const PlannedStmt *statement, Oid function)
@@ -128,7 +138,7 @@ plan_is_single(const PlannedStmt *statement, Oid function)
 		does_more((Node *) plan->targetlist, &function))
 		return false;
 	if (IsA(plan, FunctionScan))
-		return list_length(((const FunctionScan *) plan)->functions) == 1;
+		return scans_only((const FunctionScan *) plan, function);
 	return IsA(plan, Result) && ((const Result *) plan)->resconstantqual == NULL;
 }
 

@@ -261,6 +261,13 @@ caller_actor(const Caller *caller, const char *wanted, bool must_name, Refusal *
 	return NULL;
 }
 
+/* A verdict is a person's word: never that of a service or a gateway. */
+bool
+caller_may_judge(const Caller *caller)
+{
+	return caller->kind != LOGIN_SERVICE && caller->kind != LOGIN_GATEWAY;
+}
+
 /* Whether the role in force has the privileges of one of our groups. */
 bool
 caller_is(const Caller *caller, const char *group)

@@ -48,6 +48,7 @@ extern bool caller_allowed_tenant(const Caller *caller, const char *tenant);
 extern const char *caller_tenant(const Caller *caller, const char *wanted);
 extern const char *caller_actor(const Caller *caller, const char *wanted,
 								bool must_name, Refusal *refusal);
+extern bool caller_may_judge(const Caller *caller);
 extern bool caller_is(const Caller *caller, const char *group);
 
 #endif							/* APPROVAL_CALLER_H */

@@ -29,6 +29,7 @@ extern bool canonical_append(StringInfo out, const char *json, int len,
 extern bool canonical_append_without(StringInfo out, const char *json, int len,
 									 CanonicalMode mode, const char *const *omitted,
 									 CanonicalError *error);
+extern void canonical_append_key(StringInfo path, const char *key, int len);
 extern void canonical_append_string(StringInfo out, const char *s, int len);
 extern char canonical_kind(const char *json, int len);
 extern bool canonical_is_empty_array(const char *json, int len);

@@ -28,8 +28,8 @@ is_identifier(const char *s, int len)
 }
 
 /* A key stands in the output in its canonical form, which a path can use. */
-static void
-append_key(StringInfo path, const char *key, int len)
+void
+canonical_append_key(StringInfo path, const char *key, int len)
 {
 	if (len > KEY_LIMIT)
 	{
@@ -78,7 +78,7 @@ canonical_path(const Canonical *state)
 		if (step->index >= 0)
 			appendStringInfo(&path, "[%d]", step->index);
 		else if (step->key >= 0)
-			append_key(&path, canonical_text(state, step->key) + 1, step->key_len);
+			canonical_append_key(&path, canonical_text(state, step->key) + 1, step->key_len);
 	}
 	pfree(steps);
 	return path.data;

@@ -20,9 +20,6 @@ PG_FUNCTION_INFO_V1(approval_try_complete);
 PG_FUNCTION_INFO_V1(approval_heartbeat);
 PG_FUNCTION_INFO_V1(approval_reconcile);
 
-/* Marks an event on a row that was not what its digest said. */
-#define NOTE_TAMPERED "row_tampered"
-
 static Outcome
 take_outcome(FunctionCallInfo fcinfo, int n, bool or_unknown)
 {
@@ -96,7 +93,7 @@ complete(Call *call)
 		request_set(call->request, REQ_RESULT, PointerGetDatum(result));
 	else
 		request_set_null(call->request, REQ_RESULT);
-	return call_write(call, EVENT_COMPLETED, call->tampered ? NOTE_TAMPERED : NULL, NULL);
+	return call_write(call, call->tampered ? EVENT_COMPLETED_TAMPERED : EVENT_COMPLETED, NULL, NULL);
 }
 
 /* heartbeat(id, execution_id, token, lease, tenant) */
@@ -133,10 +130,9 @@ heartbeat(Call *call)
 static bool
 may_reconcile(const Call *call)
 {
-	LoginKind	kind = call->caller->kind;
 	const char *login = call->caller->login;
 
-	return kind != LOGIN_SERVICE && kind != LOGIN_GATEWAY &&
+	return caller_may_judge(call->caller) &&
 		!request_text_is(call->request, REQ_REQUESTER_LOGIN, login) &&
 		!request_text_is(call->request, REQ_EXECUTOR_LOGIN, login) &&
 		!request_text_is(call->request, REQ_REQUESTED_BY, call->actor);
@@ -166,7 +162,7 @@ reconcile(Call *call)
 
 	request_set_outcome(call->request, outcome);
 	request_set(call->request, REQ_COMPLETED_AT, TimestampTzGetDatum(call->now));
-	return call_write(call, EVENT_RECONCILED, call->tampered ? NOTE_TAMPERED : note, NULL);
+	return call_write(call, call->tampered ? EVENT_RECONCILED_TAMPERED : EVENT_RECONCILED, note, NULL);
 }
 
 Datum

@@ -210,7 +210,7 @@ decide_on(Call *call, Verdict *verdict)
 {
 	Decision	decision;
 
-	if (call->caller->kind == LOGIN_GATEWAY)
+	if (!caller_may_judge(call->caller))
 		return call_refuse(call, REASON_NOT_ELIGIBLE);
 	if (verdict->arguments &&
 		(verdict->edited = subject_arguments(call, verdict->arguments, &verdict->edited_len)) == NULL)

@@ -39,10 +39,13 @@ static char *
 key_path(const char *path, const JsonbValue *key)
 {
 	StringInfoData out;
+	StringInfoData quoted;
 
+	initStringInfo(&quoted);
+	canonical_append_string(&quoted, key->val.string.val, key->val.string.len);
 	initStringInfo(&out);
-	appendStringInfo(&out, "%s.", path);
-	canonical_append_string(&out, key->val.string.val, key->val.string.len);
+	appendStringInfoString(&out, path);
+	canonical_append_key(&out, quoted.data + 1, quoted.len - 2);
 	return out.data;
 }
 

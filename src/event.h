@@ -24,6 +24,10 @@
 #define EVENT_COMPLETED "completed"
 #define EVENT_RECONCILED "reconciled"
 
+/* The same on a row that was not what its digest said. */
+#define EVENT_COMPLETED_TAMPERED "completed_tampered"
+#define EVENT_RECONCILED_TAMPERED "reconciled_tampered"
+
 typedef struct Event
 {
 	const char *tenant;
@@ -34,7 +38,7 @@ typedef struct Event
 	const char *actor;
 	const char *login;
 	const char *role;
-	const char *client;			/* NULL over a local socket without a name */
+	const char *client;			/* an address, or [local]; NULL in a background process */
 	const char *status_before;	/* NULL at birth */
 	const char *status_after;
 	const char *outcome_before;

@@ -78,7 +78,7 @@ check_retry_of(Call *call, const Ulid *retry_of)
 	}
 	effective = request_effective(earlier, GetCurrentTimestamp());
 	if (effective.status == STATUS_PENDING || effective.status == STATUS_APPROVED ||
-		effective.outcome == OUTCOME_IN_FLIGHT)
+		effective.outcome == OUTCOME_IN_FLIGHT || effective.outcome == OUTCOME_UNKNOWN)
 	{
 		call_refuse(call, REASON_STALE_STATE);
 		return false;
@@ -164,7 +164,7 @@ apply_policy(Call *call, Request *request, const Policy *policy)
 {
 	int64		decide_within = args_span(call->fcinfo, ARG_EXPIRES_IN, "expires_in",
 										  policy->decide_within,
-										  setting_min_decide_within * USECS_PER_SEC,
+										  Min(setting_min_decide_within * USECS_PER_SEC, policy->decide_within),
 										  policy->decide_within);
 
 	request_set_text(request, REQ_MODE, policy_mode_word(policy->mode));

@@ -112,7 +112,8 @@ check_chain(const Call *call, uint64 count)
 			finding.problem = "event_changed";
 		else if (!same(event.previous, previous))
 			finding.problem = "chain_broken";
-		else if (event.note && strcmp(event.note, "row_tampered") == 0)
+		else if (strcmp(event.kind, EVENT_COMPLETED_TAMPERED) == 0 ||
+				 strcmp(event.kind, EVENT_RECONCILED_TAMPERED) == 0)
 			finding.problem = "row_tampered";
 		if (finding.problem)
 			return finding;

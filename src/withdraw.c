@@ -63,6 +63,7 @@ cancel(Call *call)
 		default:
 			return call_refuse(call, REASON_ALREADY_DECIDED);
 	}
+	call_force_sync();
 	request_move(call->request, STATUS_CANCELLED, CAUSE_WITHDRAWN);
 	return call_write(call, EVENT_CANCELLED, reason, NULL);
 }

@@ -1,5 +1,5 @@
 # Shared by the parts of test/bench; sourced after tools/lib.sh, in the
-# checkout's top directory.
+# checkout's top directory.  "missed" becomes 1 where a target is missed.
 # shellcheck shell=bash
 
 bench=$top/test/bench

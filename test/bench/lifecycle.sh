@@ -1,5 +1,5 @@
 # propose + decide + consume + complete against the same durable work by hand.
-# Sourced by test/bench/run.
+# Sourced by test/bench/run, after lib.sh.
 # shellcheck shell=bash
 
 : "${CLIENTS:=1 8 32}" "${SYNC:=on off}" "${NOTIFY:=off transaction}" "${AGAINST:=byhand framework}"
@@ -177,5 +177,5 @@ lifecycle()
 			done
 		done
 	done
-	awk -f "$bench/lifecycle.awk" -v summary="$out/lifecycle.tsv" "$raw"
+	awk -f "$bench/median.awk" -f "$bench/lifecycle.awk" -v summary="$out/lifecycle.tsv" "$raw" || missed=1
 }

@@ -63,7 +63,9 @@ sub fresh_database
 	need_server();
 	my $sql = "DROP DATABASE IF EXISTS $name WITH (FORCE);\n";
 	$sql .= "DROP ROLE IF EXISTS $_;\n" foreach qw(agent web executor);
-	psql('postgres', "SET client_min_messages = warning;\n$sql", '-v', 'ON_ERROR_STOP=1');
+	psql(
+		'postgres', "SET client_min_messages = warning;\n$sql",
+		'-v', 'ON_ERROR_STOP=1');
 	psql('postgres', "CREATE DATABASE $name;\n", '-v', 'ON_ERROR_STOP=1');
 	return;
 }
@@ -79,12 +81,14 @@ sub psql
 	open my $fh, '>:encoding(UTF-8)', $file or die "cannot write $file: $!\n";
 	print $fh $script;
 	close $fh;
-	my @command = ('psql', '-X', '-d', $database, '-P', 'pager=off', @options);
+	my @command =
+	  ('psql', '-X', '-d', $database, '-P', 'pager=off', @options);
 	my $line = join ' ', map { "'$_'" } @command;
 	my $answer = `$line <$file 2>&1`;
 	my $code = $?;
 	unlink $file;
-	die "psql failed:\n$answer" if $code && grep { $_ eq 'ON_ERROR_STOP=1' } @options;
+	die "psql failed:\n$answer"
+	  if $code && grep { $_ eq 'ON_ERROR_STOP=1' } @options;
 	utf8::decode($answer);
 	return $answer;
 }
@@ -102,20 +106,36 @@ sub blocks
 		$n++;
 		if ($block)
 		{
-			if ($line eq $block->{end}) { push @found, $block; $block = undef; }
+			if ($line eq $block->{end})
+			{
+				push @found, $block;
+				$block = undef;
+			}
 			else { $block->{text} .= "$line\n"; }
 			$comment = undef;
 		}
 		elsif ($line =~ /^```([\w-]*)$/)
 		{
-			$block = { kind => $1, text => '', line => $n, end => '```', comment => $comment // '' };
+			$block = {
+				kind => $1,
+				text => '',
+				line => $n,
+				end => '```',
+				comment => $comment // ''
+			};
 		}
 		elsif ($line =~ /^<!-- (run\b.*[^>])$/)
 		{
-			$block = { kind => 'sql', text => '', line => $n, end => '-->', comment => $1 };
+			$block = {
+				kind => 'sql',
+				text => '',
+				line => $n,
+				end => '-->',
+				comment => $1
+			};
 		}
 		elsif ($line =~ /^<!-- (.*) -->$/) { $comment = $1; }
-		else { $comment = undef; }
+		else                               { $comment = undef; }
 	}
 	die "$file: a block without an end\n" if $block;
 	return @found;

@@ -43,7 +43,7 @@ SELECT is(pg_temp.refusal(doc, 'strict'), expected, 'canonical: ' || expected) F
 	('{"a":{"secret\u0000":1}}', 'nul_character $.a')
 ) AS t(doc, expected);
 
-SELECT is(pg_temp.refusal(doc, 'jcs'), expected, 'jcs: ' || json) FROM (VALUES
+SELECT is(pg_temp.refusal(doc, 'jcs'), expected, 'jcs: ' || doc) FROM (VALUES
 	('{"b":1,"a":2,"b":3}', 'duplicate_key $.b'),
 	('["\ud800"]', 'lone_surrogate $[0]'),
 	('[1e400]', 'number_out_of_range $[0]'),

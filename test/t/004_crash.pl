@@ -36,8 +36,6 @@ sub stop_writers
 	kill 'STOP', @pids;
 }
 
-sub alive { return -d "/proc/$_[0]" && slurp_file("/proc/$_[0]/status") !~ /^State:\s*Z/m }
-
 # As in a power cut: nobody gets to do anything any more.
 sub crash
 {
@@ -49,11 +47,12 @@ sub crash
 	$node->kill9;
 	for my $pid ($postmaster, @children)
 	{
-		select(undef, undef, undef, 0.05) while alive($pid);
+		select(undef, undef, undef, 0.05)
+		  while -d "/proc/$pid" && `ps -o stat= -p $pid` !~ /^(Z|$)/;
 	}
-
-	# In a container nobody may collect them, and the file names a zombie.
-	unlink $node->data_dir . '/postmaster.pid';
+	# The lock files may name a zombie, which still counts as alive.
+	unlink $node->data_dir . '/postmaster.pid',
+	  $node->host . '/.s.PGSQL.' . $node->port . '.lock';
 	$node->start;
 	connect_all();
 }
