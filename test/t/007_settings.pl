@@ -116,17 +116,25 @@ check_planted(
 {
 	my $own = propose_one(Wire->new($node, user => 'wide'), more => "tenant => 'acme'");
 	my $foreign = propose_one($agent);
-	my $s = Wire->new($node, user => 'wide');
 
-	for my $request ($own, $foreign)
+	for my $loaded (0, 1)
 	{
-		$s->run("CREATE OR REPLACE FUNCTION pg_temp.planted() RETURNS text LANGUAGE sql"
-			  . " SET approval.separate_logins = off SET approval.tenant = '$request->{tenant}' AS "
-			  . literal("SELECT status FROM approval.approve('$request->{id}', '$request->{review_hash}')"));
-		is($s->query('SELECT pg_temp.planted()')->sqlstate,
-			$request->{tenant} eq '' ? 'PT404' : 'PT403',
-			"a function that plants, tenant '$request->{tenant}'");
-		$s = Wire->new($node, user => 'wide');
+		for my $request ($own, $foreign)
+		{
+			my $call = literal("SELECT status FROM approval.approve('$request->{id}', '$request->{review_hash}')");
+			my $s = Wire->new($node, user => 'wide');
+
+			$s->run("SELECT * FROM approval.pending('', 'acme')") if $loaded;
+			$s->run('SET check_function_bodies = off');
+			for my $set ('approval.separate_logins = off', "approval.tenant = '$request->{tenant}'")
+			{
+				# Where it can be made at all.
+				$s->query("CREATE OR REPLACE FUNCTION pg_temp.planted() RETURNS text LANGUAGE sql SET $set AS $call");
+				$s->query('SELECT pg_temp.planted()');
+			}
+			like(state_of($root, $request), qr/^pending - 1 0/,
+				"a function that plants, library loaded: $loaded, tenant '$request->{tenant}'");
+		}
 	}
 }
 
