@@ -45,6 +45,7 @@ ALTER FUNCTION t.through_definer OWNER TO callers_bob;
 SELECT t.proposed() AS id \gset
 SELECT is(t.row('carol', format('t.through_definer(%L, %L)', :'id', t.seen(:'id'))) ->> 'decided_by', 'login:callers_carol', 'through a SECURITY DEFINER function of bob carol is carol');
 SELECT is((SELECT (login, role)::text FROM approval.events WHERE request_id = :'id' AND n = 2), '(callers_carol,callers_bob)', 'the event knows both');
+SELECT t.row('admin', $$approval.register_login('callers_agent', 'person', 'user:agent')$$) AS r \gset
 SELECT t.proposed() AS id \gset
 SELECT is(t.says('agent', format('t.through_definer(%L, %L)', :'id', t.seen(:'id'))), 'PT403 self_approval', 'and an agent that proposed is the one that proposed');
 

@@ -116,7 +116,7 @@ SET approval.separate_logins = on;
 -- Kinds of logins.
 SELECT is(t.says(who, format('approval.approve(%L, %L, actor => %L)', i, t.seen(i), actor)), answer, format('%s as %L', who, actor))
   FROM (VALUES ('alice', NULL, 'ok'), ('alice', 'user:alice', 'ok'), ('alice', 'user:bob', 'PT403 actor_not_allowed'),
-			   ('robot', NULL, 'ok'), ('robot', 'user:bob', 'PT403 actor_not_allowed'),
+			   ('robot', NULL, 'PT403 not_eligible'), ('robot', 'user:bob', 'PT403 actor_not_allowed'),
 			   ('carol', NULL, 'ok'), ('carol', 'login:decide_carol', 'ok'), ('carol', 'user:carol', 'PT403 actor_not_allowed'),
 			   ('web', NULL, '22004'), ('web', 'user:any', 'ok'), ('web', 'policy', 'PT403 actor_not_allowed'),
 			   ('web', 'login:decide_bob', 'PT403 actor_not_allowed'), ('web', 'login:decide_web', 'ok'), ('web', '', '22023'),

@@ -11,7 +11,7 @@ SELECT p.*, p.oid::regprocedure::text AS signature
  WHERE d.classid = 'pg_proc'::regclass AND d.deptype = 'e'
    AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'approval');
 
--- The functions of types, operators, casts and triggers have their own rules;
+-- The functions of types, operators, casts, checks and triggers have their own rules;
 -- they are named by what uses them, not by a list.
 CREATE TEMP VIEW plumbing AS
 SELECT typinput::oid AS oid FROM pg_type WHERE typnamespace = 'approval'::regnamespace
@@ -22,6 +22,7 @@ UNION SELECT oprcode FROM pg_operator WHERE oprcode IN (SELECT oid FROM function
 UNION SELECT amproc FROM pg_amproc WHERE amproc IN (SELECT oid FROM functions)
 UNION SELECT castfunc FROM pg_cast WHERE castfunc IN (SELECT oid FROM functions)
 UNION SELECT tgfoid FROM pg_trigger WHERE tgfoid IN (SELECT oid FROM functions)
+UNION SELECT refobjid FROM pg_depend WHERE classid = 'pg_constraint'::regclass AND refclassid = 'pg_proc'::regclass
 UNION SELECT 'approval.ulid_to_timestamptz'::regproc;
 
 CREATE TEMP VIEW verbs AS SELECT * FROM functions WHERE oid NOT IN (SELECT oid FROM plumbing);
@@ -58,10 +59,10 @@ END
 $$;
 SELECT is(a.code, '22004', format('%s: %s is null', r.signature, r.name))
   FROM t.required r, LATERAL t.as('all', t.call_with_null(r.oid, r.argument)) AS a
- WHERE r.signature <> 'approval.caller_reads(text)' ORDER BY 1;
+ WHERE r.signature <> 'approval.caller_reads(text)' ORDER BY r.signature, r.argument;
 SELECT is((a.detail)::json ->> 'argument', r.name, format('%s: DETAIL names %s', r.signature, r.name))
   FROM t.required r, LATERAL t.as('all', t.call_with_null(r.oid, r.argument)) AS a
- WHERE r.signature <> 'approval.caller_reads(text)' ORDER BY 1;
+ WHERE r.signature <> 'approval.caller_reads(text)' ORDER BY r.signature, r.argument;
 SELECT is(t.says('all', $$approval.channel('conversation', NULL)$$), '22004', 'channel: a conversation has a key');
 SELECT is(t.says('all', $$approval.register_login('nulls_all', 'person', NULL, NULL)$$), '22004', 'register_login: tenants are not NULL');
 SELECT is(t.says('all', $$approval.register_login('nulls_all', 'person', NULL, ARRAY['a', NULL])$$), '22004', 'nor is one of them');

@@ -95,7 +95,7 @@ SELECT is_empty($$SELECT id FROM approval.requests WHERE NOT isfinite(expires_at
 SELECT is(t.says('agent', format('approval.propose(%L, ''refund'', ''{}'', retry_of => %L)', 'retry-' || state, t.request(state))), answer,
 	format('retry of a request that is %s', state))
   FROM (VALUES ('pending', 'PT412 stale_state'), ('approved', 'PT412 stale_state'), ('in_flight', 'PT412 stale_state'),
-			   ('rejected', 'ok'), ('cancelled', 'ok'), ('revoked', 'ok'), ('lost', 'ok'), ('unknown', 'ok'),
+			   ('rejected', 'ok'), ('cancelled', 'ok'), ('revoked', 'ok'), ('lost', 'PT412 stale_state'), ('unknown', 'PT412 stale_state'),
 			   ('succeeded', 'ok'), ('failed', 'ok')) AS v(state, answer);
 SELECT is(t.says('agent2', format('approval.propose(''r'', ''refund'', ''{}'', retry_of => %L)', t.request('rejected'))),
 	'PT404 not_found', 'retry of a request of another login');

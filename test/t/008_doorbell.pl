@@ -15,7 +15,8 @@ use Wire;
 my $node = new_node('doorbell', conf => "fsync = off\n");
 $node->start;
 my $root = install_gate($node);
-my ($agent, $alice, $runner) = map { Wire->new($node, user => $_) } qw(agent alice runner);
+my ($agent, $alice, $runner) =
+  map { Wire->new($node, user => $_) } qw(agent alice runner);
 
 # Someone without any privilege may listen to what has no name of its own.
 my $passer = Wire->new($node, user => 'nobody_at_all');
@@ -23,10 +24,14 @@ my $listener = Wire->new($node, user => 'alice');
 my %channel = (
 	all => $alice->run("SELECT approval.channel('all')")->value,
 	tenant => $alice->run("SELECT approval.channel('tenant')")->value,
-	talk => $alice->run("SELECT approval.channel('conversation', 'talk')")->value,
-	other => $alice->run("SELECT approval.channel('conversation', 'other talk')")->value);
+	talk =>
+	  $alice->run("SELECT approval.channel('conversation', 'talk')")->value,
+	other =>
+	  $alice->run("SELECT approval.channel('conversation', 'other talk')")
+	  ->value);
 
-like($channel{$_}, qr/^[a-z_][a-z0-9_]{0,62}$/, "$_: a name that n8n takes") for keys %channel;
+like($channel{$_}, qr/^[a-z_][a-z0-9_]{0,62}$/, "$_: a name that n8n takes")
+  for keys %channel;
 is(scalar keys %{ { reverse %channel } }, 4, 'four channels');
 $listener->run("LISTEN $_") for values %channel;
 $passer->run("LISTEN $channel{all}");
@@ -45,8 +50,12 @@ sub heard
 		my $json = decode_json($payload);
 
 		cmp_ok(length $payload, '<', 300, "payload of $channel is short");
-		unlike($payload, qr/$SECRET|amount|refund|user:|agent/, 'and tells nothing');
-		is($json->{id}, $id, 'and names the request') if $id && exists $json->{id};
+		unlike(
+			$payload,
+			qr/$SECRET|amount|refund|user:|agent/,
+			'and tells nothing');
+		is($json->{id}, $id, 'and names the request')
+		  if $id && exists $json->{id};
 		push @{ $heard{$channel} },
 		  %$json ? join(' ', map { $json->{$_} } qw(event status)) : '{}';
 	}
@@ -59,7 +68,9 @@ sub rings
 {
 	my ($name, $id, $event, @channels) = @_;
 
-	is_deeply(heard($listener, $id), { map { $channel{$_} => [$event] } @channels },
+	is_deeply(
+		heard($listener, $id),
+		{ map { $channel{$_} => [$event] } @channels },
 		"$name: one each on " . join ', ', @channels);
 }
 
@@ -71,15 +82,27 @@ sub silent
 }
 
 my @here = qw(all tenant talk);
-my $r = propose_one($agent, arguments => $args,
-	more => "conversation_id => 'talk', agent_reason => '$SECRET'", call => 'first');
+my $r = propose_one(
+	$agent,
+	arguments => $args,
+	more => "conversation_id => 'talk', agent_reason => '$SECRET'",
+	call => 'first');
 rings('propose', $r->{id}, 'proposed pending', @here);
-is_deeply(heard($passer, $r->{id}), { $channel{all} => ['proposed pending'] }, 'a passer-by hears the common one');
-propose_one($agent, arguments => $args, more => "conversation_id => 'talk'", call => 'first');
+is_deeply(
+	heard($passer, $r->{id}),
+	{ $channel{all} => ['proposed pending'] },
+	'a passer-by hears the common one');
+propose_one(
+	$agent,
+	arguments => $args,
+	more => "conversation_id => 'talk'",
+	call => 'first');
 silent('the same proposal');
 $agent->query("SELECT * FROM approval.propose('first', 't', '{}', 'talk')");
 silent('another one under its key');
-$alice->query("SELECT * FROM approval.decide('$r->{id}', 'approve', '" . ('0' x 64) . "')");
+$alice->query("SELECT * FROM approval.decide('$r->{id}', 'approve', '"
+	  . ('0' x 64)
+	  . "')");
 silent('a stale view');
 $agent->query(decide_sql($r, 'approve'));
 silent('no privilege');
@@ -90,11 +113,13 @@ silent('try_consume too early');
 $alice->run($_) for 'BEGIN', decide_sql($r, 'approve'), 'ROLLBACK';
 silent('a decision rolled back');
 $alice->run($_)
-  for 'BEGIN', 'SAVEPOINT s', decide_sql($r, 'reject'), 'ROLLBACK TO s', 'COMMIT';
+  for 'BEGIN', 'SAVEPOINT s', decide_sql($r, 'reject'), 'ROLLBACK TO s',
+  'COMMIT';
 silent('a decision in a savepoint rolled back');
 is(state_of($root, $r), 'pending - 1 0', 'and no event of it');
 $alice->run($_)
-  for 'BEGIN', 'SAVEPOINT s', decide_sql($r, 'reject'), 'ROLLBACK TO s', decide_sql($r, 'approve'),
+  for 'BEGIN', 'SAVEPOINT s', decide_sql($r, 'reject'), 'ROLLBACK TO s',
+  decide_sql($r, 'approve'),
   'COMMIT';
 rings('a decision after a savepoint', $r->{id}, 'approved approved', @here);
 is(state_of($root, $r), 'approved - 2 1', 'and one event of it');
@@ -107,17 +132,22 @@ silent('another action');
 $runner->query('BEGIN; SELECT * FROM ' . consume_sql($r, arguments => $args));
 $runner->run('ROLLBACK');
 silent('consume in a block');
-my $token = $runner->run('SELECT * FROM ' . consume_sql($r, arguments => $args))->record->{token};
+my $token =
+  $runner->run('SELECT * FROM ' . consume_sql($r, arguments => $args))
+  ->record->{token};
 rings('consume', $r->{id}, 'consumed consumed', @here);
 $runner->query('SELECT * FROM ' . consume_sql($r, arguments => $args));
 silent('a replay');
-$runner->run("SELECT * FROM approval.heartbeat('$r->{id}', 'run-1', '$token')");
+$runner->run(
+	"SELECT * FROM approval.heartbeat('$r->{id}', 'run-1', '$token')");
 silent('a heartbeat');
-$runner->query("SELECT * FROM approval.complete('$r->{id}', 'run-1', 'wrong', 'failed')");
+$runner->query(
+	"SELECT * FROM approval.complete('$r->{id}', 'run-1', 'wrong', 'failed')"
+);
 silent('a wrong token');
 $runner->run(
-	"SELECT * FROM approval.complete('$r->{id}', 'run-1', '$token', 'succeeded', '{\"x\":\"$SECRET\"}')")
-  for 1, 2;
+	"SELECT * FROM approval.complete('$r->{id}', 'run-1', '$token', 'succeeded', '{\"x\":\"$SECRET\"}')"
+) for 1, 2;
 rings('complete, twice the same', $r->{id}, 'completed consumed', @here);
 $alice->run($_)
   for "SELECT * FROM approval.pending('talk')",
@@ -128,28 +158,37 @@ $alice->run($_)
 silent('reading');
 
 # Several in one transaction: one each, in order.
-my ($a, $b) = map { propose_one($agent, more => "conversation_id => 'other talk'") } 1, 2;
+my ($a, $b) =
+  map { propose_one($agent, more => "conversation_id => 'other talk'") } 1, 2;
 heard($listener);
-$alice->run($_) for 'BEGIN', decide_sql($a, 'approve'), decide_sql($b, 'reject'), 'COMMIT';
+$alice->run($_)
+  for 'BEGIN', decide_sql($a, 'approve'), decide_sql($b, 'reject'), 'COMMIT';
 is_deeply(
 	heard($listener),
-	{ map { $channel{$_} => [ 'approved approved', 'rejected rejected' ] } qw(all tenant other) },
+	{
+		map { $channel{$_} => [ 'approved approved', 'rejected rejected' ] }
+		  qw(all tenant other)
+	},
 	'two in one transaction: one each, in order');
 $agent->run("SELECT * FROM approval.cancel('$a->{id}')") for 1, 2;
 rings('cancel, twice', $a->{id}, 'cancelled cancelled', qw(all tenant other));
-($a, $b) = map { approved_one($agent, $alice, more => "conversation_id => 'other talk'") } 1, 2;
+($a, $b) = map {
+	approved_one($agent, $alice, more => "conversation_id => 'other talk'")
+} 1, 2;
 heard($listener);
 $alice->run("SELECT * FROM approval.revoke_by('user:alice')") for 1, 2;
 is_deeply(
 	heard($listener),
-	{ map { $channel{$_} => [ ('revoked revoked') x 2 ] } qw(all tenant other) },
+	{
+		map { $channel{$_} => [ ('revoked revoked') x 2 ] }
+		  qw(all tenant other)
+	},
 	'revoke_by: one each');
 
 # No conversation: the common one and the tenant's.
 $r = propose_one($agent);
 rings('without a conversation', $r->{id}, 'proposed pending', qw(all tenant));
 
-# PREPARE TRANSACTION does not go with notifications; it must say so itself.
 # Off is off.
 $root->run('ALTER ROLE agent SET approval.notify = off');
 {
@@ -160,27 +199,39 @@ $root->run('ALTER ROLE agent SET approval.notify = off');
 $root->run('ALTER ROLE agent RESET approval.notify');
 
 # A second tenant: from then on the common channel says nothing.
-$root->run("SELECT approval.register_login('agent', 'service', 'agent:bot', '{\"\",acme}')");
-$alice->query("SELECT approval.channel('tenant', tenant => 'acme')");
-is($alice->query("SELECT approval.channel('tenant', tenant => 'acme')")->sqlstate,
-	'42501', 'the channel of a foreign tenant is not told');
-is($alice->query("SELECT approval.channel('conversation', 'talk', 'acme')")->sqlstate,
-	'42501', 'nor that of its conversations');
 {
 	# Rolled back, it does not count.
-	$agent->run($_)
-	  for 'BEGIN', "SELECT * FROM approval.propose('x', 't', '{}', tenant => 'acme')", 'ROLLBACK';
+	my $register =
+	  "SELECT approval.register_login('agent', 'service', 'agent:bot', '{\"\",acme}')";
+
+	$root->run($_) for 'BEGIN', $register, 'ROLLBACK';
 	my $p = propose_one($agent);
-	rings('before the second tenant', $p->{id}, 'proposed pending', qw(all tenant));
+	rings(
+		'before the second tenant',
+		$p->{id}, 'proposed pending',
+		qw(all tenant));
+	$root->run($register);
 }
-$agent->run("SELECT * FROM approval.propose('first', 't', '{}', 'talk', tenant => 'acme')");
-is_deeply(heard($listener), { $channel{all} => ['{}'] },
+for my $scope ("'tenant'", "'conversation', 'talk'")
+{
+	is( $alice->query("SELECT approval.channel($scope, tenant => 'acme')")
+		  ->sqlstate,
+		'42501', "the channel of a foreign tenant is not told: $scope");
+}
+$agent->run(
+	"SELECT * FROM approval.propose('first', 't', '{}', 'talk', tenant => 'acme')"
+);
+is_deeply(
+	heard($listener),
+	{ $channel{all} => ['{}'] },
 	'another tenant: its channels are its own, the common one says nothing');
-is_deeply([ map { $_->[1] } $passer->notifications ]->[-1], '{}', 'also to a passer-by');
+is_deeply([ map { $_->[1] } $passer->notifications ]->[-1],
+	'{}', 'also to a passer-by');
 $r = propose_one($agent, more => "conversation_id => 'talk'");
 is_deeply(
 	heard($listener, $r->{id}),
-	{   $channel{all} => ['{}'],
+	{
+		$channel{all} => ['{}'],
 		$channel{tenant} => ['proposed pending'],
 		$channel{talk} => ['proposed pending']
 	},
@@ -188,7 +239,8 @@ is_deeply(
 {
 	my $s = Wire->new($node, user => 'agent');
 	propose_one($s);
-	is_deeply(heard($listener)->{ $channel{all} }, ['{}'], 'in a new session too');
+	is_deeply(heard($listener)->{ $channel{all} },
+		['{}'], 'in a new session too');
 }
 
 # The same names in another database: other channels, and nothing crosses.
@@ -197,7 +249,8 @@ $root->run("CREATE DATABASE second TEMPLATE template0 ENCODING 'UTF8'");
 	my $s = install_gate($node, 'second');
 	my $one = Wire->new($node, user => 'agent', dbname => 'second');
 
-	isnt($one->run("SELECT approval.channel('tenant')")->value, $channel{tenant}, 'second database: another channel');
+	isnt($one->run("SELECT approval.channel('tenant')")->value,
+		$channel{tenant}, 'second database: another channel');
 	propose_one($one, more => "conversation_id => 'talk'");
 	silent('second database');
 }
@@ -206,7 +259,8 @@ $root->run("CREATE DATABASE second TEMPLATE template0 ENCODING 'UTF8'");
 $root->run("CREATE DATABASE third TEMPLATE template0 ENCODING 'UTF8'");
 {
 	my $s = install_gate($node, 'third');
-	my @sessions = map { Wire->new($node, user => 'agent', dbname => 'third') } 1 .. 8;
+	my @sessions =
+	  map { Wire->new($node, user => 'agent', dbname => 'third') } 1 .. 8;
 
 	$_->pid for @sessions;
 	$s->run('BEGIN; LOCK approval.keys IN ACCESS EXCLUSIVE MODE');
@@ -214,8 +268,10 @@ $root->run("CREATE DATABASE third TEMPLATE template0 ENCODING 'UTF8'");
 	wait_blocked($root, @sessions);
 	$s->run('COMMIT');
 	my %names = map { ($_->finish->value // '') => 1 } @sessions;
-	is(scalar keys %names, 1, 'eight first sessions, one secret') or diag(join ' ', keys %names);
-	is($s->run('SELECT count(*) FROM approval.keys')->value, 1, 'one row of it');
+	is(scalar keys %names, 1, 'eight first sessions, one secret')
+	  or diag(join ' ', keys %names);
+	is($s->run('SELECT count(*) FROM approval.keys')->value,
+		1, 'one row of it');
 }
 
 done_testing();

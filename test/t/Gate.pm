@@ -80,7 +80,8 @@ sub propose_one
 	my $more = $opts{more} ? ", $opts{more}" : '';
 
 	return $s->run('SELECT * FROM approval.propose('
-		  . literal($call) . ", '$TOOL', "
+		  . literal($call)
+		  . ", '$TOOL', "
 		  . literal($opts{arguments} // $ARGUMENTS)
 		  . "$more)")->record;
 }
@@ -89,7 +90,8 @@ sub decide_sql
 {
 	my ($request, $verdict, $more) = @_;
 
-	return "SELECT * FROM approval.decide('$request->{id}', '$verdict', '$request->{review_hash}'"
+	return
+	  "SELECT * FROM approval.decide('$request->{id}', '$verdict', '$request->{review_hash}'"
 	  . ($more ? ", $more" : '') . ')';
 }
 
@@ -99,7 +101,8 @@ sub consume_sql
 	my $function = $opts{function} // 'consume';
 	my $execution = $opts{execution} // 'run-1';
 
-	return "approval.$function('$request->{id}', '$TOOL', "
+	return
+		"approval.$function('$request->{id}', '$TOOL', "
 	  . literal($opts{arguments} // $ARGUMENTS)
 	  . ", '$execution')";
 }
@@ -121,8 +124,8 @@ sub verify_all
 	return map { $_->[0] } @{
 		$s->run(
 			'SELECT r.id, v.problem FROM approval.requests r, approval.verify_request(r.id, r.tenant) v'
-			  . ' WHERE v.ok IS NOT TRUE'
-		)->{rows} };
+			  . ' WHERE v.ok IS NOT TRUE')->{rows}
+	};
 }
 
 # "status outcome events decisions" of a request, as stored.
@@ -130,12 +133,15 @@ sub state_of
 {
 	my ($s, $request) = @_;
 
-	return join ' ', map { $_ // '-' } @{
+	return join ' ',
+	  map { $_ // '-' } @{
 		$s->run(
-			"SELECT r.status, r.outcome,"
+				"SELECT r.status, r.outcome,"
 			  . " (SELECT count(*) FROM approval.events e WHERE e.tenant = r.tenant AND e.request_id = r.id),"
 			  . " (SELECT count(*) FROM approval.decisions d WHERE d.tenant = r.tenant AND d.request_id = r.id)"
-			  . " FROM approval.requests r WHERE r.id = '$request->{id}'")->{rows}[0] };
+			  . " FROM approval.requests r WHERE r.id = '$request->{id}'"
+		)->{rows}[0]
+	  };
 }
 
 # Waits until the sessions wait for a lock.
@@ -149,6 +155,9 @@ sub wait_blocked
 		my $n = $s->run("SELECT count(*) FROM unnest(ARRAY[$pids]) p"
 			  . ' WHERE cardinality(pg_blocking_pids(p)) > 0')->value;
 		return if $n == @sessions;
+		$_->waits
+		  or die "a session does not wait: " . $_->finish->verdict . "\n"
+		  for @sessions;
 		select(undef, undef, undef, 0.02);
 	}
 }
@@ -158,8 +167,12 @@ sub wait_past
 {
 	my ($s, $time) = @_;
 
-	$s->run("SELECT pg_sleep_until(" . literal($time) . "::timestamptz + interval '10 ms')")
-	  while $s->run("SELECT clock_timestamp() <= " . literal($time) . "::timestamptz")->value eq 't';
+	$s->run("SELECT pg_sleep_until("
+		  . literal($time)
+		  . "::timestamptz + interval '10 ms')")
+	  while $s->run(
+		"SELECT clock_timestamp() <= " . literal($time) . "::timestamptz")
+	  ->value eq 't';
 }
 
 1;

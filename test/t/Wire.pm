@@ -18,7 +18,7 @@ use warnings;
 
 use IO::Select;
 use IO::Socket::UNIX;
-use JSON::PP ();
+use JSON::PP                ();
 use PostgreSQL::Test::Utils ();
 
 my $patience = $PostgreSQL::Test::Utils::timeout_default || 180;
@@ -44,7 +44,8 @@ sub new
 		client_encoding => 'UTF8',
 		%{ $opts{params} // {} });
 	my $body =
-	  pack('N', 196608) . join('', map { "$_\0$params{$_}\0" } sort keys %params) . "\0";
+	  pack('N', 196608)
+	  . join('', map { "$_\0$params{$_}\0" } sort keys %params) . "\0";
 
 	$self->{out} = pack('N', 4 + length $body) . $body;
 	my $result = $self->finish;
@@ -71,7 +72,8 @@ sub message
 {
 	my ($self, $type, $body) = @_;
 
-	$self->{out} .= $type . pack('N', 4 + length($body // '')) . ($body // '');
+	$self->{out} .=
+	  $type . pack('N', 4 + length($body // '')) . ($body // '');
 	return $self;
 }
 
@@ -94,12 +96,13 @@ sub receive
 	my $self = shift;
 
 	$self->flush;
-	until (length $self->{in} >= 5
-		&& length $self->{in} >= 1 + unpack('N', substr($self->{in}, 1, 4)))
+	until (  length $self->{in} >= 5
+		  && length $self->{in} >= 1 + unpack('N', substr($self->{in}, 1, 4)))
 	{
 		IO::Select->new($self->{socket})->can_read($patience)
 		  or die "no answer in $patience seconds\n";
-		my $n = sysread($self->{socket}, $self->{in}, 65536, length $self->{in});
+		my $n =
+		  sysread($self->{socket}, $self->{in}, 65536, length $self->{in});
 		return undef unless $n;
 	}
 	my $length = unpack('N', substr($self->{in}, 1, 4));
@@ -107,7 +110,10 @@ sub receive
 	return [ substr($message, 0, 1), substr($message, 5) ];
 }
 
-sub fields { return { map { (substr($_, 0, 1) => substr($_, 1)) } split(/\0/, $_[0]) } }
+sub fields
+{
+	return { map { (substr($_, 0, 1) => substr($_, 1)) } split(/\0/, $_[0]) };
+}
 
 sub row
 {
@@ -214,8 +220,12 @@ sub run
 }
 
 # The pieces of the extended protocol; all into the buffer.
-sub parse   { return $_[0]->message('P', "$_[2]\0$_[1]\0" . pack('n', 0)) }
-sub bind    { return $_[0]->message('B', "$_[1]\0$_[2]\0" . pack('nnn', 0, 0, 0)) }
+sub parse { return $_[0]->message('P', "$_[2]\0$_[1]\0" . pack('n', 0)) }
+
+sub bind
+{
+	return $_[0]->message('B', "$_[1]\0$_[2]\0" . pack('nnn', 0, 0, 0));
+}
 sub execute { return $_[0]->message('E', "$_[1]\0" . pack('N', $_[2] // 0)) }
 sub sync    { return $_[0]->message('S') }
 
@@ -224,7 +234,7 @@ sub extended
 	my ($self, $sql, %opts) = @_;
 
 	$self->parse($sql, '');
-	$self->bind($opts{portal} // '', '');
+	$self->bind($opts{portal}    // '', '');
 	$self->execute($opts{portal} // '', $opts{limit});
 	return $self;
 }
@@ -235,7 +245,8 @@ sub waits
 	my $self = shift;
 
 	$self->flush;
-	return !length $self->{in} && !IO::Select->new($self->{socket})->can_read(0);
+	return !length $self->{in}
+	  && !IO::Select->new($self->{socket})->can_read(0);
 }
 
 sub pid
@@ -259,8 +270,8 @@ sub notifications
 
 package Wire::Result;
 
-sub value { return $_[0]{rows}[0] ? $_[0]{rows}[0][0] : undef }
-sub error { return $_[0]{errors}[0] }
+sub value    { return $_[0]{rows}[0] ? $_[0]{rows}[0][0] : undef }
+sub error    { return $_[0]{errors}[0] }
 sub sqlstate { return $_[0]{errors}[0] ? $_[0]{errors}[0]{C} : '' }
 
 sub detail
@@ -278,7 +289,8 @@ sub verdict
 	my $self = shift;
 
 	return 'ok' unless @{ $self->{errors} };
-	return join ' ', grep { defined } $self->sqlstate, $self->detail->{reason};
+	return join ' ', grep { defined } $self->sqlstate,
+	  $self->detail->{reason};
 }
 
 # The first row by column names.
