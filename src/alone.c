@@ -95,8 +95,8 @@ does_more(Node *node, void *function)
 			{
 				Oid			called = ((FuncExpr *) node)->funcid;
 
-				/* what stands in the arguments of consume runs before it */
-				if (called == *(Oid *) function)
+				/* what stands in the arguments of this very call runs before it */
+				if (node == function)
 					return false;
 				if (called != F_TO_JSON && called != F_TO_JSONB && called != F_ROW_TO_JSON_RECORD)
 					return true;
@@ -113,17 +113,16 @@ does_more(Node *node, void *function)
 
 /* Whether the function of a FROM clause is this one, and not one around it. */
 static bool
-scans_only(const FunctionScan *scan, Oid function)
+scans_only(const FunctionScan *scan, Node *function)
 {
 	const RangeTblFunction *first = linitial(scan->functions);
 
-	return list_length(scan->functions) == 1 && IsA(first->funcexpr, FuncExpr) &&
-		((const FuncExpr *) first->funcexpr)->funcid == function;
+	return list_length(scan->functions) == 1 && first->funcexpr == function;
 }
 
 /* One row of one function, or of one expression, and nothing around it. */
 static bool
-plan_is_single(const PlannedStmt *statement, Oid function)
+plan_is_single(const PlannedStmt *statement, Node *function)
 {
 	const Plan *plan = statement->planTree;
 
@@ -135,7 +134,7 @@ plan_is_single(const PlannedStmt *statement, Oid function)
 	if (IsA(plan, Limit) && plan->righttree == NULL)
 		plan = plan->lefttree;
 	if (plan->lefttree != NULL || plan->righttree != NULL || plan->qual != NIL ||
-		does_more((Node *) plan->targetlist, &function))
+		does_more((Node *) plan->targetlist, function))
 		return false;
 	if (IsA(plan, FunctionScan))
 		return scans_only((const FunctionScan *) plan, function);
@@ -144,17 +143,19 @@ plan_is_single(const PlannedStmt *statement, Oid function)
 
 /* The portal that runs sends its rows, and is then over. */
 static bool
-portal_is_single(Oid function)
+portal_is_single(Node *function)
 {
 	return ActivePortal != NULL &&
 		ActivePortal->strategy == PORTAL_ONE_SELECT &&
 		ActivePortal->queryDesc != NULL &&
+		(ActivePortal->queryDesc->dest->mydest == DestRemote ||
+		 ActivePortal->queryDesc->dest->mydest == DestRemoteExecute) &&
 		run_limit == 0 &&
 		plan_is_single(ActivePortal->queryDesc->plannedstmt, function);
 }
 
 bool
-alone_in_transaction(bool spi_active, Oid function)
+alone_in_transaction(bool spi_active, Node *function)
 {
 	return !spi_active &&
 		!IsInTransactionBlock(true) &&

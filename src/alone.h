@@ -8,8 +8,10 @@
 #ifndef APPROVAL_ALONE_H
 #define APPROVAL_ALONE_H
 
+#include "nodes/nodes.h"
+
 extern void alone_init(void);
 extern bool alone_spi_active(void);
-extern bool alone_in_transaction(bool spi_active, Oid function);
+extern bool alone_in_transaction(bool spi_active, Node *function);
 
 #endif							/* APPROVAL_ALONE_H */

@@ -130,10 +130,9 @@ args_span(FunctionCallInfo fcinfo, int n, const char *name,
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("argument \"%s\" is out of range", name),
-				 errdetail_internal("{\"sqlstate\":\"22023\",\"reason\":\"out_of_range\",\"argument\":\"%s\",\"least_seconds\":%lld,\"most_seconds\":%lld}",
-									name, (long long) ((least + USECS_PER_SEC - 1) / USECS_PER_SEC),
-									(long long) (most / USECS_PER_SEC)),
-				 errhint("Between %lld and %lld seconds.",
-						 (long long) ((least + USECS_PER_SEC - 1) / USECS_PER_SEC), (long long) (most / USECS_PER_SEC))));
+				 errdetail_internal("{\"sqlstate\":\"22023\",\"reason\":\"out_of_range\",\"argument\":\"%s\",\"least_seconds\":%g,\"most_seconds\":%g}",
+									name, least / (double) USECS_PER_SEC, most / (double) USECS_PER_SEC),
+				 errhint("Between %g and %g seconds.",
+						 least / (double) USECS_PER_SEC, most / (double) USECS_PER_SEC)));
 	return span;
 }

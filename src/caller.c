@@ -41,6 +41,9 @@ static Statement select_login = {
 
 static Caller cache;
 static bool cache_valid = false;
+
+/* Counts what could have made the cache wrong. */
+static uint64 invalidations = 0;
 static Oid	logins_oid = InvalidOid;
 
 /* Holds what the cache points to; lives as long as the backend. */
@@ -52,13 +55,17 @@ static void
 relation_changed(Datum arg, Oid relid)
 {
 	if (relid == InvalidOid || relid == logins_oid)
+	{
 		cache_valid = false;
+		invalidations++;
+	}
 }
 
 static void
 role_changed(Datum arg, int cacheid, uint32 hashvalue)
 {
 	cache_valid = false;
+	invalidations++;
 }
 
 void
@@ -153,6 +160,7 @@ static void
 load_caller(void)
 {
 	MemoryContext old;
+	uint64		before;
 
 	if (cache_context == NULL)
 		cache_context = AllocSetContextCreate(CacheMemoryContext,
@@ -171,13 +179,13 @@ load_caller(void)
 	cache.ntenants = 1;
 	MemoryContextSwitchTo(old);
 
-	/* valid first: what is invalidated while we read stays invalid */
-	cache_valid = true;
+	/*
+	 * Not valid if reading fails, if something changed meanwhile, or if an old
+	 * snapshot may have shown an old row.
+	 */
+	before = invalidations;
 	load_login();
-
-	/* an old snapshot may have shown an old row: do not keep it */
-	if (IsolationUsesXactSnapshot())
-		cache_valid = false;
+	cache_valid = before == invalidations && !IsolationUsesXactSnapshot();
 }
 
 bool
@@ -297,6 +305,8 @@ caller_get(void)
 {
 	Oid			role = GetUserId();
 
+	/* a transaction that takes no new lock would not hear of changes */
+	AcceptInvalidationMessages();
 	if (!cache_valid || cache.login_oid != GetSessionUserId())
 		load_caller();
 	if (cache.role_oid != role)

@@ -44,6 +44,40 @@
 #define MY_LXID (MyProc->lxid)
 #endif
 
+/* 16: EvalPlanQualInit got a list of result relations (70b42f2790) */
+#if PG_VERSION_NUM >= 160000
+#define compat_eval_plan_qual_init(epq, estate) EvalPlanQualInit(epq, estate, NULL, NIL, -1, NIL)
+#else
+#define compat_eval_plan_qual_init(epq, estate) EvalPlanQualInit(epq, estate, NULL, NIL, -1)
+#endif
+
+/* 16: ExecInsertIndexTuples got onlySummarizing (19d8e2308b) */
+#if PG_VERSION_NUM >= 160000
+#define compat_insert_index_tuples(target, slot, estate, conflict, arbiters) \
+	ExecInsertIndexTuples(target, slot, estate, false, true, conflict, arbiters, false)
+#else
+#define compat_insert_index_tuples(target, slot, estate, conflict, arbiters) \
+	ExecInsertIndexTuples(target, slot, estate, false, true, conflict, arbiters)
+#endif
+
+/* 18: ExecCheckIndexConstraints got the tuple's own TID (9d9b9d46f3) */
+#if PG_VERSION_NUM >= 180000
+#define compat_check_index_constraints(target, slot, estate, conflict, arbiters) \
+	ExecCheckIndexConstraints(target, slot, estate, conflict, &(slot)->tts_tid, arbiters)
+#else
+#define compat_check_index_constraints(target, slot, estate, conflict, arbiters) \
+	ExecCheckIndexConstraints(target, slot, estate, conflict, arbiters)
+#endif
+
+/* 18: index_beginscan got room for instrumentation (0fbceae841) */
+#if PG_VERSION_NUM >= 180000
+#define compat_index_beginscan(relation, index, snapshot, nkeys) \
+	index_beginscan(relation, index, snapshot, NULL, nkeys, 0)
+#else
+#define compat_index_beginscan(relation, index, snapshot, nkeys) \
+	index_beginscan(relation, index, snapshot, nkeys, 0)
+#endif
+
 /* 18: ExecutorRun lost its execute_once (3eea7a0c97) */
 #if PG_VERSION_NUM >= 180000
 #define EXECUTOR_RUN_ARGS QueryDesc *queryDesc, ScanDirection direction, uint64 count

@@ -136,7 +136,7 @@ commits_first(const Call *call)
 {
 	if (!setting_commit_first || request_text_is(call->request, REQ_EFFECT, "database"))
 		return true;
-	if (!alone_in_transaction(call->spi_active, call->fcinfo->flinfo->fn_oid))
+	if (!alone_in_transaction(call->spi_active, call->fcinfo->flinfo->fn_expr))
 		return false;
 	MyXactFlags |= XACT_FLAGS_NEEDIMMEDIATECOMMIT;
 	return true;

@@ -7,28 +7,19 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
+#include "access/xact.h"
 #include "access/xlog.h"
-#include "catalog/pg_type.h"
+#include "commands/sequence.h"
 #include "libpq/libpq-be.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/xid8.h"
 
 #include "canonical.h"
 #include "clock.h"
 #include "event.h"
-#include "param.h"
-
-const Oid	event_param_types[EVENT_PARAMS] = {
-	TEXTOID, UUIDOID, INT4OID, INT8OID, TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID,
-	TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID,
-	BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID
-};
-
-const char *const event_param_casts[EVENT_PARAMS] = {
-	"", "::approval.ulid", "", "", "", "", "", "", "", "",
-	"", "", "", "", "",
-	PARAM_DIGEST, PARAM_DIGEST, PARAM_DIGEST, PARAM_DIGEST, PARAM_DIGEST
-};
+#include "table.h"
 
 static void
 member(StringInfo doc, const char *key, const char *value)
@@ -95,30 +86,42 @@ event_client(void)
 	return MyProcPort ? MyProcPort->remote_host : NULL;
 }
 
-void
-event_params(const Event *event, const Digest *hash, Datum *values, char *nulls)
+static void
+set_text(Datum *values, bool *nulls, EventColumn column, const char *value)
 {
-	int			n = 0;
+	nulls[column] = (value == NULL);
+	values[column] = value ? CStringGetTextDatum(value) : (Datum) 0;
+}
 
-	param_text(values, nulls, n++, event->tenant);
-	param_ulid(values, nulls, n++, event->request);
-	values[n++] = Int32GetDatum(event->n);
-	values[n++] = Int64GetDatum((int64) GetSystemIdentifier());
-	values[n++] = TimestampTzGetDatum(event->at);
-	param_text(values, nulls, n++, event->kind);
-	param_text(values, nulls, n++, event->actor);
-	param_text(values, nulls, n++, event->login);
-	param_text(values, nulls, n++, event->role);
-	param_text(values, nulls, n++, event->client);
-	param_text(values, nulls, n++, event->status_before);
-	param_text(values, nulls, n++, event->status_after);
-	param_text(values, nulls, n++, event->outcome_before);
-	param_text(values, nulls, n++, event->outcome_after);
-	param_text(values, nulls, n++, event->note);
-	param_digest(values, nulls, n++, &event->action_hash);
-	param_digest(values, nulls, n++, &event->review_hash);
-	param_digest(values, nulls, n++, &event->row);
-	param_digest(values, nulls, n++, event->previous);
-	param_digest(values, nulls, n++, hash);
-	Assert(n == EVENT_PARAMS);
+/*
+ * The row of an event; it refers to the event.  Its place in the whole trail
+ * (seq, xid, origin) is not hashed: a restore gives rows another one.
+ */
+void
+event_values(const Event *event, const Digest *hash, Datum *values, bool *nulls)
+{
+	memset(nulls, false, sizeof(bool) * EV_COUNT);
+	set_text(values, nulls, EV_TENANT, event->tenant);
+	values[EV_REQUEST] = UlidPGetDatum(event->request);
+	values[EV_N] = Int32GetDatum(event->n);
+	values[EV_SEQ] = Int64GetDatum(nextval_internal(table_oid_of_ours("events_seq"), false));
+	values[EV_XID] = FullTransactionIdGetDatum(GetTopFullTransactionId());
+	values[EV_ORIGIN] = Int64GetDatum((int64) GetSystemIdentifier());
+	values[EV_AT] = TimestampTzGetDatum(event->at);
+	set_text(values, nulls, EV_KIND, event->kind);
+	set_text(values, nulls, EV_ACTOR, event->actor);
+	set_text(values, nulls, EV_LOGIN, event->login);
+	set_text(values, nulls, EV_ROLE, event->role);
+	set_text(values, nulls, EV_CLIENT, event->client);
+	set_text(values, nulls, EV_STATUS_BEFORE, event->status_before);
+	set_text(values, nulls, EV_STATUS_AFTER, event->status_after);
+	set_text(values, nulls, EV_OUTCOME_BEFORE, event->outcome_before);
+	set_text(values, nulls, EV_OUTCOME_AFTER, event->outcome_after);
+	values[EV_ACTION_HASH] = DigestPGetDatum(&event->action_hash);
+	values[EV_REVIEW_HASH] = DigestPGetDatum(&event->review_hash);
+	set_text(values, nulls, EV_NOTE, event->note);
+	values[EV_ROW_DIGEST] = DigestPGetDatum(&event->row);
+	values[EV_PREVIOUS] = DigestPGetDatum(event->previous);
+	nulls[EV_PREVIOUS] = (event->previous == NULL);
+	values[EV_HASH] = DigestPGetDatum(hash);
 }

@@ -50,29 +50,17 @@ typedef struct Event
 	const Digest *previous;		/* NULL for the first */
 } Event;
 
-/* The columns that an INSERT of an event binds, in this order. */
-#define EVENT_INSERT_COLUMNS \
-	"tenant, request_id, n, origin, at, kind, actor, login, role, client," \
-	" status_before, status_after, outcome_before, outcome_after, note," \
-	" action_hash, review_hash, row_digest, previous, hash"
-#define EVENT_PARAMS 20
-
-/* Those of them that the rest of a statement uses again. */
-#define EVENT_PARAM_TENANT "$1"
-#define EVENT_PARAM_REQUEST "$2::approval.ulid"
-#define EVENT_PARAM_N "$3"
-#define EVENT_PARAM_AT "$5"
-#define EVENT_PARAM_ACTOR "$7"
-#define EVENT_PARAM_LOGIN "$8"
-#define EVENT_PARAM_NOTE "$15"
-#define EVENT_PARAM_ACTION "$16::approval.digest"
-#define EVENT_PARAM_REVIEW "$17::approval.digest"
-
-extern const Oid event_param_types[EVENT_PARAMS];
-extern const char *const event_param_casts[EVENT_PARAMS];
+/* The columns of approval.events, in order. */
+typedef enum EventColumn
+{
+	EV_TENANT, EV_REQUEST, EV_N, EV_SEQ, EV_XID, EV_ORIGIN, EV_AT, EV_KIND, EV_ACTOR, EV_LOGIN,
+	EV_ROLE, EV_CLIENT, EV_STATUS_BEFORE, EV_STATUS_AFTER, EV_OUTCOME_BEFORE, EV_OUTCOME_AFTER,
+	EV_ACTION_HASH, EV_REVIEW_HASH, EV_NOTE, EV_ROW_DIGEST, EV_PREVIOUS, EV_HASH,
+	EV_COUNT
+}			EventColumn;
 
 extern void event_hash(const Event *event, Digest *out);
-extern void event_params(const Event *event, const Digest *hash, Datum *values, char *nulls);
+extern void event_values(const Event *event, const Digest *hash, Datum *values, bool *nulls);
 extern const char *event_client(void);
 
 #endif							/* APPROVAL_EVENT_H */

@@ -3,10 +3,10 @@
  * guard.c
  *	  The guard triggers, and the only way past them.
  *
- * Rows change only while a verb writes, only along the table of moves, and
- * never in a column that no verb may change; nothing is deleted or truncated.
- * This binds the owner of the tables too.  It catches accidents: an owner can
- * disable triggers, and then the digests tell.
+ * A row changes only while a verb writes that very row, with the digest that
+ * the verb has worked out for it; nothing is deleted or truncated.  This binds
+ * the owner of the tables too.  It catches accidents: an owner can disable
+ * triggers, and then the digests tell.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,35 +15,32 @@
 #include "access/htup_details.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
-#include "utils/datum.h"
 #include "utils/rel.h"
 
 #include "guard.h"
 #include "request.h"
 
-/* Greater than zero while a verb writes. */
-static int	writing = 0;
+/* The row that a verb is writing. */
+static bool writing = false;
+static Ulid writing_id;
+static Digest writing_digest;
 
 PG_FUNCTION_INFO_V1(approval_guard_request);
 PG_FUNCTION_INFO_V1(approval_guard_append_only);
 
-/* Run a statement of ours with the guard open. */
-uint64
-guard_run(Statement *statement, Datum *values, const char *nulls, int expected)
+/* Must be followed by guard_close, after an error too. */
+void
+guard_open(const Ulid *id, const Digest *row_digest)
 {
-	uint64		rows = 0;
+	writing = true;
+	writing_id = *id;
+	writing_digest = *row_digest;
+}
 
-	writing++;
-	PG_TRY();
-	{
-		rows = store_run(statement, values, nulls, expected, 0);
-	}
-	PG_FINALLY();
-	{
-		writing--;
-	}
-	PG_END_TRY();
-	return rows;
+void
+guard_close(void)
+{
+	writing = false;
 }
 
 static void
@@ -72,30 +69,26 @@ guard_called(FunctionCallInfo fcinfo)
 }
 
 static bool
-column_unchanged(const Request *before, const Request *after, TupleDesc desc, int column)
+holds(HeapTuple row, TupleDesc desc, RequestColumn column, const void *bytes, int size)
 {
-	Form_pg_attribute att = TupleDescAttr(desc, column);
+	bool		isnull;
+	Datum		value = heap_getattr(row, column + 1, desc, &isnull);
 
-	if (before->nulls[column] || after->nulls[column])
-		return before->nulls[column] == after->nulls[column];
-	return datumIsEqual(before->values[column], after->values[column],
-						att->attbyval, att->attlen);
+	return !isnull && memcmp(DatumGetPointer(value), bytes, size) == 0;
 }
 
 /* Why an update is not allowed, or NULL. */
 static const char *
-update_problem(const Request *before, const Request *after, TupleDesc desc)
+update_problem(const TriggerData *trigger)
 {
-	int			i;
+	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
 
-	if (writing == 0)
+	if (!writing)
 		return "no verb is writing";
-	if (!state_legal(before->status, before->outcome, after->status, after->outcome))
-		return "illegal move";
-	for (i = 0; i < REQ_COUNT; i++)
-		if ((request_columns[i].flags & COLUMN_FIXED) &&
-			!column_unchanged(before, after, desc, i))
-			return "fixed column";
+	if (!holds(trigger->tg_trigtuple, desc, REQ_ID, &writing_id, sizeof(Ulid)) ||
+		!holds(trigger->tg_newtuple, desc, REQ_ID, &writing_id, sizeof(Ulid)) ||
+		!holds(trigger->tg_newtuple, desc, REQ_ROW_DIGEST, &writing_digest, sizeof(Digest)))
+		return "not the row that a verb is writing";
 	return NULL;
 }
 
@@ -104,18 +97,11 @@ Datum
 approval_guard_request(PG_FUNCTION_ARGS)
 {
 	const TriggerData *trigger = guard_called(fcinfo);
-	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
-	Request		before;
-	Request		after;
 	const char *problem;
 
 	if (!TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
 		guard_refuse(trigger, "nothing is removed");
-	if (writing == 0)
-		guard_refuse(trigger, "no verb is writing");
-	request_load(&before, trigger->tg_trigtuple, desc);
-	request_load(&after, trigger->tg_newtuple, desc);
-	problem = update_problem(&before, &after, desc);
+	problem = update_problem(trigger);
 	if (problem)
 		guard_refuse(trigger, problem);
 	return PointerGetDatum(trigger->tg_newtuple);

@@ -8,8 +8,10 @@
 #ifndef APPROVAL_GUARD_H
 #define APPROVAL_GUARD_H
 
-#include "store.h"
+#include "digest.h"
+#include "ulid.h"
 
-extern uint64 guard_run(Statement *statement, Datum *values, const char *nulls, int expected);
+extern void guard_open(const Ulid *id, const Digest *row_digest);
+extern void guard_close(void);
 
 #endif							/* APPROVAL_GUARD_H */

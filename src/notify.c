@@ -55,6 +55,9 @@ static Statement insert_key = {
 };
 
 static bool keys_valid = false;
+
+/* Counts what could have made the copy wrong. */
+static uint64 invalidations = 0;
 static bool has_secret = false;
 static bool has_tenants = false;
 static uint8 secret[SECRET_SIZE];
@@ -64,7 +67,10 @@ static void
 relation_changed(Datum arg, Oid relid)
 {
 	if (relid == InvalidOid || relid == keys_oid)
+	{
 		keys_valid = false;
+		invalidations++;
+	}
 }
 
 void
@@ -104,19 +110,18 @@ take_key(HeapTuple row, TupleDesc desc)
 static void
 read_keys(void)
 {
+	uint64		before = invalidations;
 	uint64		rows;
 	uint64		i;
 
-	has_secret = has_tenants = false;
+	keys_valid = has_secret = has_tenants = false;
 	keys_oid = get_relname_relid("keys", get_namespace_oid("approval", false));
-	keys_valid = true;
 	rows = store_run(&select_keys, NULL, NULL, SPI_OK_SELECT, 0);
 	for (i = 0; i < rows; i++)
 		take_key(SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
 
 	/* an old snapshot may lack a row: do not remember that */
-	if (IsolationUsesXactSnapshot())
-		keys_valid = false;
+	keys_valid = before == invalidations && !IsolationUsesXactSnapshot();
 }
 
 static void

@@ -10,6 +10,7 @@
 
 #include "access/htup.h"
 #include "access/tupdesc.h"
+#include "storage/itemptr.h"
 #include "utils/timestamp.h"
 
 #include "digest.h"
@@ -119,6 +120,7 @@ typedef struct Request
 	bool		nulls[REQ_COUNT];
 	Status		status;			/* as stored */
 	Outcome		outcome;
+	ItemPointerData tid;		/* where it was found */
 	bool		hashed[REQ_COUNT];	/* json_hash is known */
 	Digest		json_hash[REQ_COUNT];
 } Request;

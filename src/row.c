@@ -3,64 +3,33 @@
  * row.c
  *	  Rows of approval.requests in the database: lock, check, insert, update.
  *
- * A change is one statement: the row, its event and its decision stand or fall
- * together, and the executor starts once.
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
+#include "access/table.h"
 #include "utils/builtins.h"
+#include "utils/rel.h"
 
 #include "event.h"
 #include "guard.h"
 #include "notify.h"
-#include "param.h"
 #include "row.h"
+#include "table.h"
 
-#define DECISION_PARAMS 3
+#define REQUESTS "requests"
+#define REQUESTS_BY_ID "requests_pkey"
+#define REQUESTS_BY_CALL "requests_call_key"
+#define DECISIONS "decisions"
+#define EVENTS "events"
 
-static void build_lock(Statement *statement);
-static void build_find(Statement *statement);
-static void build_find_call(Statement *statement);
-static void build_move(Statement *statement);
-static void build_move_decision(Statement *statement);
-static void build_born(Statement *statement);
-
-static Statement lock_row = {.build = build_lock};
-static Statement find_row = {.build = build_find};
-static Statement find_call = {.build = build_find_call};
-static Statement move_row = {.build = build_move};
-static Statement move_row_decision = {.build = build_move_decision};
-static Statement born_row = {.build = build_born};
-
-static Statement renew_lease = {
-	.sql = "UPDATE approval.requests SET lease_until = $3"
-	" WHERE tenant OPERATOR(pg_catalog.=) $1 AND id OPERATOR(pg_catalog.=) $2::approval.ulid",
-	.nparams = 3,
-	.types = {TEXTOID, UUIDOID, TIMESTAMPTZOID},
-};
-
-static const Oid column_param_types[] = {
-	[COLUMN_TEXT] = TEXTOID,
-	[COLUMN_ULID] = UUIDOID,
-	[COLUMN_DIGEST] = BYTEAOID,
-	[COLUMN_JSON] = JSONOID,
-	[COLUMN_TIME] = TIMESTAMPTZOID,
-	[COLUMN_INT4] = INT4OID,
-	[COLUMN_INT8] = INT8OID,
-};
-
-static const char *const column_casts[] = {
-	[COLUMN_TEXT] = "",
-	[COLUMN_ULID] = PARAM_ULID,
-	[COLUMN_DIGEST] = PARAM_DIGEST,
-	[COLUMN_JSON] = "",
-	[COLUMN_TIME] = "",
-	[COLUMN_INT4] = "",
-	[COLUMN_INT8] = "",
-};
+/* The columns of approval.decisions, in order. */
+typedef enum DecisionColumn
+{
+	DEC_TENANT, DEC_REQUEST, DEC_N, DEC_AT, DEC_VERDICT, DEC_ACTOR, DEC_LOGIN, DEC_SEEN,
+	DEC_REVIEW_HASH, DEC_ACTION_HASH, DEC_RESULT, DEC_NOTE,
+	DEC_COUNT
+}			DecisionColumn;
 
 /* All columns of the table, in the order of the enum. */
 void
@@ -72,195 +41,69 @@ row_columns(StringInfo sql, const char *prefix)
 		appendStringInfo(sql, "%s%s%s", i ? ", " : "", prefix, request_columns[i].name);
 }
 
-static void
-build_select(Statement *statement, const char *where, const char *suffix)
+/* A table of ours has the columns that we know, or the library is not its. */
+static Relation
+open_checked(const char *name, LOCKMODE lockmode, int columns)
 {
-	StringInfoData sql;
+	Relation	relation = table_of_ours(name, lockmode);
 
-	initStringInfo(&sql);
-	appendStringInfoString(&sql, "SELECT ");
-	row_columns(&sql, "r.");
-	appendStringInfo(&sql, " FROM approval.requests r WHERE r.tenant OPERATOR(pg_catalog.=) $1 AND %s%s",
-					 where, suffix);
-	statement->sql = sql.data;
-	statement->nparams = 2;
-	statement->types[0] = TEXTOID;
-	statement->types[1] = UUIDOID;
-}
-
-/*
- * The lock that an UPDATE of no key column takes.  Under READ COMMITTED the
- * row comes back as the previous holder left it.
- */
-static void
-build_lock(Statement *statement)
-{
-	build_select(statement, "r.id OPERATOR(pg_catalog.=) $2::approval.ulid", " FOR NO KEY UPDATE");
-}
-
-static void
-build_find(Statement *statement)
-{
-	build_select(statement, "r.id OPERATOR(pg_catalog.=) $2::approval.ulid", "");
-}
-
-static void
-build_find_call(Statement *statement)
-{
-	build_select(statement,
-				 "r.conversation_id OPERATOR(pg_catalog.=) $2 AND r.tool_call_id OPERATOR(pg_catalog.=) $3", "");
-	statement->types[1] = TEXTOID;
-	statement->types[2] = TEXTOID;
-	statement->nparams = 3;
-}
-
-static void
-add_event(StringInfo sql, Statement *statement)
-{
-	memcpy(statement->types, event_param_types, sizeof(event_param_types));
-	statement->nparams = EVENT_PARAMS;
-	appendStringInfoString(sql, "INSERT INTO approval.events (" EVENT_INSERT_COLUMNS ")");
-}
-
-static void
-add_decision(StringInfo sql, Statement *statement)
-{
-	int			first = statement->nparams;
-
-	statement->types[first] = TEXTOID;
-	statement->types[first + 1] = BYTEAOID;
-	statement->types[first + 2] = TEXTOID;
-	statement->nparams += DECISION_PARAMS;
-
-	appendStringInfo(sql,
-					 ", d AS (INSERT INTO approval.decisions"
-					 " (tenant, request_id, n, at, actor, login, action_hash, review_hash, note, verdict, seen, result)"
-					 " VALUES (" EVENT_PARAM_TENANT ", " EVENT_PARAM_REQUEST ", " EVENT_PARAM_N ", " EVENT_PARAM_AT
-					 ", " EVENT_PARAM_ACTOR ", " EVENT_PARAM_LOGIN ", " EVENT_PARAM_ACTION ", " EVENT_PARAM_REVIEW
-					 ", " EVENT_PARAM_NOTE ", $%d, $%d" PARAM_DIGEST ", $%d))",
-					 first + 1, first + 2, first + 3);
-}
-
-static void
-build_update(Statement *statement, bool with_decision)
-{
-	StringInfoData sql;
-	const char *separator = "";
-	int			i;
-
-	initStringInfo(&sql);
-	appendStringInfoString(&sql, "WITH e AS (");
-	add_event(&sql, statement);
-	appendStringInfoString(&sql, " VALUES (");
-	param_list(&sql, 1, EVENT_PARAMS, event_param_casts);
-	appendStringInfoString(&sql, "))");
-	if (with_decision)
-		add_decision(&sql, statement);
-	appendStringInfoString(&sql, " UPDATE approval.requests SET ");
-	for (i = 0; i < REQ_COUNT; i++)
-	{
-		ColumnType	type = request_columns[i].type;
-
-		if (request_columns[i].flags & COLUMN_FIXED)
-			continue;
-		statement->types[statement->nparams++] = column_param_types[type];
-		appendStringInfo(&sql, "%s%s = $%d%s", separator, request_columns[i].name,
-						 statement->nparams, column_casts[type]);
-		separator = ", ";
-	}
-	appendStringInfoString(&sql,
-						   " WHERE tenant OPERATOR(pg_catalog.=) " EVENT_PARAM_TENANT
-						   " AND id OPERATOR(pg_catalog.=) " EVENT_PARAM_REQUEST);
-	statement->sql = sql.data;
-}
-
-static void
-build_move(Statement *statement)
-{
-	build_update(statement, false);
-}
-
-static void
-build_move_decision(Statement *statement)
-{
-	build_update(statement, true);
-}
-
-static void
-build_born(Statement *statement)
-{
-	StringInfoData sql;
-	StringInfoData event;
-	int			i;
-
-	initStringInfo(&event);
-	add_event(&event, statement);
-	initStringInfo(&sql);
-	appendStringInfoString(&sql, "WITH r AS (INSERT INTO approval.requests (");
-	row_columns(&sql, "");
-	appendStringInfoString(&sql, ") VALUES (");
-	for (i = 0; i < REQ_COUNT; i++)
-	{
-		ColumnType	type = request_columns[i].type;
-
-		statement->types[statement->nparams++] = column_param_types[type];
-		appendStringInfo(&sql, "%s$%d%s", i ? ", " : "", statement->nparams, column_casts[type]);
-	}
-	appendStringInfoString(&sql,
-						   ") ON CONFLICT (tenant, conversation_id, tool_call_id) DO NOTHING RETURNING 1) ");
-	appendBinaryStringInfo(&sql, event.data, event.len);
-	appendStringInfoString(&sql, " SELECT ");
-	param_list(&sql, 1, EVENT_PARAMS, event_param_casts);
-	appendStringInfoString(&sql, " FROM r");
-	statement->sql = sql.data;
+	if (RelationGetDescr(relation)->natts != columns)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the library approval does not match the installed version of the extension"),
+				 errhint("Run ALTER EXTENSION approval UPDATE, or restart with the library that belongs to it.")));
+	return relation;
 }
 
 static Request *
-take_row(uint64 rows)
+find(const char *index, const Datum *keys, int nkeys, bool lock)
 {
-	Request    *request;
+	Relation	requests = open_checked(REQUESTS, lock ? RowExclusiveLock : AccessShareLock, REQ_COUNT);
+	Request    *request = NULL;
+	Found		found;
 
-	if (rows == 0)
-		return NULL;
-	request = palloc(sizeof(Request));
-	request_load(request, SPI_tuptable->vals[0], SPI_tuptable->tupdesc);
+	if (table_find(requests, index, keys, nkeys, lock, &found))
+	{
+		request = palloc(sizeof(Request));
+		request_load(request, found.tuple, RelationGetDescr(requests));
+		request->tid = found.tid;
+	}
+	table_close(requests, NoLock);
 	return request;
 }
 
 static Request *
-select_by_id(Statement *statement, const char *tenant, const Ulid *id)
+find_by_id(const char *tenant, const Ulid *id, bool lock)
 {
-	Datum		values[2];
-	char		nulls[2];
+	Datum		keys[2];
 
-	param_text(values, nulls, 0, tenant);
-	param_ulid(values, nulls, 1, id);
-	return take_row(store_run(statement, values, nulls, SPI_OK_SELECT, 1));
+	keys[0] = CStringGetTextDatum(tenant);
+	keys[1] = UlidPGetDatum(id);
+	return find(REQUESTS_BY_ID, keys, 2, lock);
 }
 
 /* Waits for whoever holds the row; NULL if there is none. */
 Request *
 row_lock(const char *tenant, const Ulid *id)
 {
-	return select_by_id(&lock_row, tenant, id);
+	return find_by_id(tenant, id, true);
 }
 
 Request *
 row_find(const char *tenant, const Ulid *id)
 {
-	return select_by_id(&find_row, tenant, id);
+	return find_by_id(tenant, id, false);
 }
 
 Request *
 row_find_call(const char *tenant, const char *conversation_id, const char *tool_call_id)
 {
-	Datum		values[3];
-	char		nulls[3];
+	Datum		keys[3];
 
-	param_text(values, nulls, 0, tenant);
-	param_text(values, nulls, 1, conversation_id);
-	param_text(values, nulls, 2, tool_call_id);
-	return take_row(store_run(&find_call, values, nulls, SPI_OK_SELECT, 1));
+	keys[0] = CStringGetTextDatum(tenant);
+	keys[1] = CStringGetTextDatum(conversation_id);
+	keys[2] = CStringGetTextDatum(tool_call_id);
+	return find(REQUESTS_BY_CALL, keys, 3, false);
 }
 
 bool
@@ -281,78 +124,122 @@ digest_copy(const Digest *digest)
 	return PointerGetDatum(copy);
 }
 
-/* The next event of the request, and the row's new digest and head. */
+/* What this call makes the next event of the request; previous is the head. */
 static void
-append_event(Call *call, const char *kind, const char *note,
-			 Datum *values, char *nulls)
+make_event(const Call *call, const char *kind, const char *note, Event *event)
 {
 	Request    *request = call->request;
-	Event		event;
-	Digest		row;
-	Digest		hash;
-	const Digest *head = request_digest_at(request, REQ_HEAD);
 
-	request_row_digest(request, &row);
-	memset(&event, 0, sizeof(event));
-	event.tenant = call->tenant;
-	event.request = request_id(request);
-	event.n = DatumGetInt32(request->values[REQ_EVENTS]) + 1;
-	event.at = call->now;
-	event.kind = kind;
-	event.actor = call->actor;
-	event.login = call->caller->login;
-	event.role = call->caller->role;
-	event.client = event_client();
-	event.status_before = state_status_word(call->status_before);
-	event.status_after = state_status_word(request->status);
-	event.outcome_before = state_outcome_word(call->outcome_before);
-	event.outcome_after = state_outcome_word(request->outcome);
-	event.note = note;
-	event.action_hash = *request_digest_at(request, REQ_ACTION_HASH);
-	event.review_hash = *request_digest_at(request, REQ_REVIEW_HASH);
-	event.row = row;
-	event.previous = head;
-	event_hash(&event, &hash);
-	event_params(&event, &hash, values, nulls);
+	memset(event, 0, sizeof(*event));
+	event->tenant = call->tenant;
+	event->request = request_id(request);
+	event->n = DatumGetInt32(request->values[REQ_EVENTS]) + 1;
+	event->at = call->now;
+	event->kind = kind;
+	event->actor = call->actor;
+	event->login = call->caller->login;
+	event->role = call->caller->role;
+	event->client = event_client();
+	event->status_before = state_status_word(call->status_before);
+	event->status_after = state_status_word(request->status);
+	event->outcome_before = state_outcome_word(call->outcome_before);
+	event->outcome_after = state_outcome_word(request->outcome);
+	event->note = note;
+	event->action_hash = *request_digest_at(request, REQ_ACTION_HASH);
+	event->review_hash = *request_digest_at(request, REQ_REVIEW_HASH);
+	request_row_digest(request, &event->row);
+	event->previous = request_digest_at(request, REQ_HEAD);
+}
 
-	request_set(request, REQ_EVENTS, Int32GetDatum(event.n));
-	request_set(request, REQ_ROW_DIGEST, digest_copy(&row));
-	request_set(request, REQ_HEAD, digest_copy(&hash));
+/* The event and its hash, which become the row's new digest and head. */
+static void
+append_event(Call *call, const char *kind, const char *note, Event *event, Digest *hash)
+{
+	Request    *request = call->request;
+
+	make_event(call, kind, note, event);
+	event_hash(event, hash);
+	request_set(request, REQ_EVENTS, Int32GetDatum(event->n));
+	request_set(request, REQ_ROW_DIGEST, digest_copy(&event->row));
+	request_set(request, REQ_HEAD, digest_copy(hash));
 }
 
 static void
-column_param(const Request *request, RequestColumn column, Datum *values, char *nulls, int n)
+insert_event(Writer *writer, const Event *event, const Digest *hash)
 {
-	if (request_columns[column].type == COLUMN_DIGEST)
-		param_digest(values, nulls, n, request_digest_at(request, column));
-	else
-	{
-		values[n] = request->values[column];
-		nulls[n] = request->nulls[column] ? 'n' : ' ';
-	}
+	Relation	events = open_checked(EVENTS, RowExclusiveLock, EV_COUNT);
+	Datum		values[EV_COUNT];
+	bool		nulls[EV_COUNT];
+
+	event_values(event, hash, values, nulls);
+	table_insert(writer, events, values, nulls);
+	table_close(events, NoLock);
 }
 
+static void
+set_text(Datum *values, bool *nulls, DecisionColumn column, const char *value)
+{
+	nulls[column] = (value == NULL);
+	values[column] = value ? CStringGetTextDatum(value) : (Datum) 0;
+}
+
+static void
+insert_decision(Writer *writer, const Event *event, const Decision *decision)
+{
+	Relation	decisions = open_checked(DECISIONS, RowExclusiveLock, DEC_COUNT);
+	Datum		values[DEC_COUNT];
+	bool		nulls[DEC_COUNT] = {0};
+
+	set_text(values, nulls, DEC_TENANT, event->tenant);
+	values[DEC_REQUEST] = UlidPGetDatum(event->request);
+	values[DEC_N] = Int32GetDatum(event->n);
+	values[DEC_AT] = TimestampTzGetDatum(event->at);
+	set_text(values, nulls, DEC_VERDICT, decision->verdict);
+	set_text(values, nulls, DEC_ACTOR, event->actor);
+	set_text(values, nulls, DEC_LOGIN, event->login);
+	values[DEC_SEEN] = DigestPGetDatum(decision->seen);
+	values[DEC_REVIEW_HASH] = DigestPGetDatum(&event->review_hash);
+	values[DEC_ACTION_HASH] = DigestPGetDatum(&event->action_hash);
+	set_text(values, nulls, DEC_RESULT, decision->result);
+	set_text(values, nulls, DEC_NOTE, event->note);
+	table_insert(writer, decisions, values, nulls);
+	table_close(decisions, NoLock);
+}
+
+/* Writes the row over the one that was locked, with the guard open for it. */
+static void
+update_request(Writer *writer, Request *request)
+{
+	Relation	requests = open_checked(REQUESTS, RowExclusiveLock, REQ_COUNT);
+
+	guard_open(request_id(request), request_digest_at(request, REQ_ROW_DIGEST));
+	PG_TRY();
+	{
+		table_update(writer, requests, &request->tid, request->values, request->nulls);
+	}
+	PG_FINALLY();
+	{
+		guard_close();
+	}
+	PG_END_TRY();
+	table_close(requests, NoLock);
+}
+
+/* The row, its event and its decision, in one command. */
 void
 row_write(Call *call, const char *kind, const char *note, const Decision *decision)
 {
-	Datum		values[STORE_MAX_PARAMS];
-	char		nulls[STORE_MAX_PARAMS];
-	int			n = EVENT_PARAMS;
-	int			i;
+	Writer		writer;
+	Event		event;
+	Digest		hash;
 
-	memset(nulls, ' ', sizeof(nulls));
-	append_event(call, kind, note, values, nulls);
+	append_event(call, kind, note, &event, &hash);
+	table_write_begin(&writer);
+	update_request(&writer, call->request);
+	insert_event(&writer, &event, &hash);
 	if (decision)
-	{
-		param_text(values, nulls, n++, decision->verdict);
-		param_digest(values, nulls, n++, decision->seen);
-		param_text(values, nulls, n++, decision->result);
-	}
-	for (i = 0; i < REQ_COUNT; i++)
-		if (!(request_columns[i].flags & COLUMN_FIXED))
-			column_param(call->request, i, values, nulls, n++);
-	if (guard_run(decision ? &move_row_decision : &move_row, values, nulls, SPI_OK_UPDATE) != 1)
-		elog(ERROR, "a locked request was not found again");
+		insert_decision(&writer, &event, decision);
+	table_write_end(&writer);
 	notify_ring(call, kind);
 }
 
@@ -360,32 +247,33 @@ row_write(Call *call, const char *kind, const char *note, const Decision *decisi
 bool
 row_insert(Call *call, const char *kind)
 {
-	Datum		values[STORE_MAX_PARAMS];
-	char		nulls[STORE_MAX_PARAMS];
-	int			i;
+	Relation	requests = open_checked(REQUESTS, RowExclusiveLock, REQ_COUNT);
+	Writer		writer;
+	Event		event;
+	Digest		hash;
+	bool		inserted;
 
-	memset(nulls, ' ', sizeof(nulls));
-	append_event(call, kind, NULL, values, nulls);
-	for (i = 0; i < REQ_COUNT; i++)
-		column_param(call->request, i, values, nulls, EVENT_PARAMS + i);
-	if (guard_run(&born_row, values, nulls, SPI_OK_INSERT) == 0)
-		return false;
-	notify_ring(call, kind);
-	return true;
+	append_event(call, kind, NULL, &event, &hash);
+	table_write_begin(&writer);
+	inserted = table_insert_new(&writer, requests, REQUESTS_BY_CALL,
+								call->request->values, call->request->nulls);
+	if (inserted)
+		insert_event(&writer, &event, &hash);
+	table_write_end(&writer);
+	table_close(requests, NoLock);
+	if (inserted)
+		notify_ring(call, kind);
+	return inserted;
 }
 
 void
 row_renew_lease(Call *call)
 {
-	Datum		values[3];
-	char		nulls[3];
+	Writer		writer;
 
-	param_text(values, nulls, 0, call->tenant);
-	param_ulid(values, nulls, 1, request_id(call->request));
-	values[2] = call->request->values[REQ_LEASE_UNTIL];
-	nulls[2] = ' ';
-	if (guard_run(&renew_lease, values, nulls, SPI_OK_UPDATE) != 1)
-		elog(ERROR, "a locked request was not found again");
+	table_write_begin(&writer);
+	update_request(&writer, call->request);
+	table_write_end(&writer);
 }
 
 /* Who decided, and when: for DETAIL. */

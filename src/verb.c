@@ -17,6 +17,7 @@
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/json.h"
 #include "utils/lsyscache.h"
@@ -78,6 +79,8 @@ call_refuse(Call *call, Reason reason)
 		if (reason == REASON_ALREADY_DECIDED || reason == REASON_ALREADY_CONSUMED ||
 			reason == REASON_NOT_APPROVED)
 			row_tell_decision(call->request, refusal);
+		if (reason == REASON_ALREADY_CONSUMED)
+			errors_member(refusal, "execution_id", request_text(call->request, REQ_EXECUTION_ID));
 		if (call->effective.outcome != OUTCOME_NONE)
 			errors_member_raw(refusal, "outcome",
 							  psprintf("\"%s\"", state_outcome_word(call->effective.outcome)));
@@ -275,6 +278,7 @@ call_lock(Call *call, const Ulid *id)
 
 	call->id = *id;
 	call->has_id = true;
+	PreventCommandIfReadOnly(call->verb);
 	request = row_lock(call->tenant, id);
 	call->now = GetCurrentTimestamp();
 	if (request == NULL)
@@ -283,9 +287,9 @@ call_lock(Call *call, const Ulid *id)
 		return false;
 	}
 	call->request = request;
-	call->status_before = request->status;
-	call->outcome_before = request->outcome;
 	call->effective = request_effective(request, call->now);
+	call->status_before = call->effective.status;
+	call->outcome_before = call->effective.outcome;
 	call->tampered = !row_intact(request);
 	return true;
 }
@@ -308,6 +312,7 @@ call_born(Call *call, const char *kind)
 {
 	if (!state_legal(STATUS_NONE, OUTCOME_NONE, call->request->status, call->request->outcome))
 		elog(ERROR, "a request cannot be born like that");
+	PreventCommandIfReadOnly(call->verb);
 	if (!row_insert(call, kind))
 		return STEP_UNCHANGED;
 	call->effective = request_effective(call->request, call->now);

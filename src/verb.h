@@ -42,9 +42,9 @@ typedef struct Call
 	Ulid		id;				/* of the request asked for */
 	TimestampTz now;			/* read after the row was locked */
 	Request    *request;		/* the row, once there is one */
-	Status		status_before;	/* as stored when it was locked */
+	Status		status_before;	/* what it was at "now" when it was locked */
 	Outcome		outcome_before;
-	Effective	effective;		/* what they are at "now" */
+	Effective	effective;		/* what it is */
 	bool		tampered;		/* row digest did not match when locked */
 	bool		spi_active;		/* called from a procedural language */
 	Permit		permit;

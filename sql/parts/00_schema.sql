@@ -29,6 +29,7 @@ DECLARE
 	rolename pg_catalog.text;
 	found_role pg_catalog.pg_roles;
 	members pg_catalog.text;
+	quiet pg_catalog.text;
 BEGIN
 	FOREACH rolename IN ARRAY ARRAY['approval_owner', 'approval_requester', 'approval_approver',
 									'approval_executor', 'approval_auditor', 'approval_admin']
@@ -56,7 +57,11 @@ BEGIN
 		  JOIN pg_catalog.pg_roles u ON u.oid OPERATOR(pg_catalog.=) m.member
 		 WHERE m.roleid OPERATOR(pg_catalog.=) found_role.oid;
 		IF members IS NOT NULL THEN
+			/* CREATE EXTENSION hides notices, and this one is to be read */
+			quiet := pg_catalog.current_setting('client_min_messages');
+			PERFORM pg_catalog.set_config('client_min_messages', 'notice', true);
 			RAISE NOTICE 'role "%" exists already; its members: %', rolename, members;
+			PERFORM pg_catalog.set_config('client_min_messages', quiet, true);
 		END IF;
 	END LOOP;
 END

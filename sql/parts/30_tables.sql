@@ -23,10 +23,10 @@ REVOKE ALL ON FUNCTION approval.sound_verdict FROM PUBLIC;
 COMMENT ON FUNCTION approval.sound_verdict IS 'CHECK of approval.decisions: approve or reject. Never NULL.';
 
 CREATE TABLE approval.requests (
-	tenant				pg_catalog.text NOT NULL,
+	tenant				pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
 	id					approval.ulid NOT NULL,
-	conversation_id		pg_catalog.text NOT NULL,
-	tool_call_id		pg_catalog.text NOT NULL,
+	conversation_id		pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
+	tool_call_id		pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
 	run_id				pg_catalog.text,
 	server				pg_catalog.text NOT NULL,
 	tool				pg_catalog.text NOT NULL,
@@ -86,7 +86,7 @@ CREATE INDEX requests_open ON approval.requests (tenant, id)
 	WHERE status IN ('pending', 'approved') OR outcome IN ('in_flight', 'unknown');
 
 CREATE TABLE approval.decisions (
-	tenant			pg_catalog.text NOT NULL,
+	tenant			pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
 	request_id		approval.ulid NOT NULL,
 	n				pg_catalog.int4 NOT NULL,
 	at				pg_catalog.timestamptz NOT NULL,
@@ -105,7 +105,7 @@ CREATE TABLE approval.decisions (
 CREATE SEQUENCE approval.events_seq;
 
 CREATE TABLE approval.events (
-	tenant			pg_catalog.text NOT NULL,
+	tenant			pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
 	request_id		approval.ulid NOT NULL,
 	n				pg_catalog.int4 NOT NULL,
 	seq				pg_catalog.int8 NOT NULL DEFAULT pg_catalog.nextval('approval.events_seq'::pg_catalog.regclass),
@@ -134,7 +134,7 @@ ALTER SEQUENCE approval.events_seq OWNED BY approval.events.seq;
 CREATE SEQUENCE approval.refusal_log_id_seq;
 
 CREATE TABLE approval.refusal_log (
-	tenant			pg_catalog.text NOT NULL,
+	tenant			pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
 	id				pg_catalog.int8 NOT NULL DEFAULT pg_catalog.nextval('approval.refusal_log_id_seq'::pg_catalog.regclass),
 	at				pg_catalog.timestamptz NOT NULL,
 	verb			pg_catalog.text NOT NULL,

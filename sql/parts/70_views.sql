@@ -12,7 +12,13 @@ LANGUAGE c STABLE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_caller_reads';
 REVOKE ALL ON FUNCTION approval.caller_reads FROM PUBLIC;
 COMMENT ON FUNCTION approval.caller_reads IS 'Whether the caller may see what this login proposed, within its tenants; false for NULL unless the caller sees whole tenants.';
 
+/*
+ * The union stands in a subquery: as the top of the view it would be flattened,
+ * and the barrier would be lost with it.
+ */
 CREATE VIEW approval.inbox WITH (security_barrier) AS
+SELECT u.*
+  FROM (
 SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.tool, r.class, r.risk,
 	   CASE WHEN r.expires_at OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp() THEN 'expired' ELSE 'pending' END AS status, NULL::pg_catalog.text AS outcome,
 	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
@@ -45,7 +51,8 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
  WHERE r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
    AND approval.caller_reads(r.requester_login)
    AND r.outcome OPERATOR(pg_catalog.=) 'in_flight'
-   AND r.lease_until OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp();
+   AND r.lease_until OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+) u;
 COMMENT ON VIEW approval.inbox IS 'What waits for a person, in the caller''s tenants: pending requests, and executions whose outcome is unknown. status and outcome are the effective ones: a request past its deadline shows as expired until it is put away.';
 
 CREATE VIEW approval.history WITH (security_barrier) AS

@@ -156,7 +156,7 @@ for my $isolation ('read committed', 'repeatable read', 'serializable')
 		\%counts,
 		{
 			't ' => 1,
-			($isolation eq 'read committed'
+			(   $isolation eq 'read committed'
 				? 'f already_consumed'
 				: '40001') => $SESSIONS - 1
 		},

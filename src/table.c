@@ -1,0 +1,278 @@
+/*-------------------------------------------------------------------------
+ *
+ * table.c
+ *	  Rows of our own tables by key, without a statement.
+ *
+ * Verbs touch one row by its key.  A statement for that spends most of its time
+ * in setting up the executor, so the hot path goes through the layer below:
+ * an index scan and a tuple lock to find a row, and what logical replication
+ * uses to apply one (execReplication.c) to write it, with constraints, indexes
+ * and triggers as ever.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/skey.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "commands/trigger.h"
+#include "executor/executor.h"
+#include "storage/lmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "compat.h"
+#include "table.h"
+
+#define MAX_KEYS 3
+
+Oid
+table_oid_of_ours(const char *name)
+{
+	Oid			oid = get_relname_relid(name, get_namespace_oid("approval", false));
+
+	if (!OidIsValid(oid))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation \"approval.%s\" does not exist", name)));
+	return oid;
+}
+
+/* Close it without unlocking: locks are kept until the transaction ends. */
+Relation
+table_of_ours(const char *name, LOCKMODE lockmode)
+{
+	return table_open(table_oid_of_ours(name), lockmode);
+}
+
+static void
+equality_keys(Relation index, const Datum *keys, int nkeys, ScanKey scan)
+{
+	int			i;
+
+	for (i = 0; i < nkeys; i++)
+	{
+		Oid			opno = get_opfamily_member(index->rd_opfamily[i],
+											   index->rd_opcintype[i], index->rd_opcintype[i],
+											   BTEqualStrategyNumber);
+
+		ScanKeyEntryInitialize(&scan[i], 0, i + 1, BTEqualStrategyNumber, InvalidOid,
+							   index->rd_indcollation[i], get_opcode(opno), keys[i]);
+	}
+}
+
+/*
+ * Lock the row that a scan found, as SELECT FOR NO KEY UPDATE does: wait for
+ * whoever holds it, then take its last version under READ COMMITTED, or fail
+ * under a stricter level.  False if the row has gone.
+ */
+static bool
+lock_found(Relation relation, TupleTableSlot *slot)
+{
+	TM_FailureData failure;
+	ItemPointerData tid = slot->tts_tid;
+	int			flags = IsolationUsesXactSnapshot() ? 0 : TUPLE_LOCK_FLAG_FIND_LAST_VERSION;
+
+	switch (table_tuple_lock(relation, &tid, GetActiveSnapshot(), slot,
+							 GetCurrentCommandId(false), LockTupleNoKeyExclusive,
+							 LockWaitBlock, flags, &failure))
+	{
+		case TM_Ok:
+			return true;
+		case TM_Deleted:
+			if (!IsolationUsesXactSnapshot())
+				return false;
+			/* FALLTHROUGH */
+		case TM_Updated:
+			ereport(ERROR,
+					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					 errmsg("could not serialize access due to concurrent update")));
+		default:
+			elog(ERROR, "a request was changed by the command that locks it");
+	}
+	return false;
+}
+
+/*
+ * The row with these keys in a unique index, as this transaction sees it, and
+ * with "lock" as nobody can change it any more.  A fresh snapshot under READ
+ * COMMITTED, since the caller's statement may have begun long ago.
+ */
+bool
+table_find(Relation relation, const char *index_name, const Datum *keys, int nkeys,
+		   bool lock, Found *found)
+{
+	Relation	index = index_open(table_oid_of_ours(index_name), AccessShareLock);
+	TupleTableSlot *slot = table_slot_create(relation, NULL);
+	ScanKeyData scan_keys[MAX_KEYS];
+	IndexScanDesc scan;
+	bool		there;
+
+	Assert(nkeys <= MAX_KEYS);
+	equality_keys(index, keys, nkeys, scan_keys);
+	PushActiveSnapshot(GetTransactionSnapshot());
+	scan = compat_index_beginscan(relation, index, GetActiveSnapshot(), nkeys);
+	index_rescan(scan, scan_keys, nkeys, NULL, 0);
+	there = index_getnext_slot(scan, ForwardScanDirection, slot);
+	index_endscan(scan);
+	if (there && lock)
+		there = lock_found(relation, slot);
+	PopActiveSnapshot();
+	if (there)
+	{
+		found->tuple = ExecCopySlotHeapTuple(slot);
+		found->tid = slot->tts_tid;
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	index_close(index, AccessShareLock);
+	return there;
+}
+
+void
+table_write_begin(Writer *writer)
+{
+	writer->estate = CreateExecutorState();
+	writer->estate->es_output_cid = GetCurrentCommandId(true);
+	PushActiveSnapshot(GetTransactionSnapshot());
+	writer->estate->es_snapshot = GetActiveSnapshot();
+	AfterTriggerBeginQuery();
+}
+
+/* What was written becomes visible to the next command. */
+void
+table_write_end(Writer *writer)
+{
+	AfterTriggerEndQuery(writer->estate);
+	ExecResetTupleTable(writer->estate->es_tupleTable, false);
+	PopActiveSnapshot();
+	FreeExecutorState(writer->estate);
+	CommandCounterIncrement();
+}
+
+static ResultRelInfo *
+open_target(Writer *writer, Relation relation, bool speculative)
+{
+	ResultRelInfo *target;
+	MemoryContext old = MemoryContextSwitchTo(writer->estate->es_query_cxt);
+
+	target = makeNode(ResultRelInfo);
+	InitResultRelInfo(target, relation, 0, NULL, 0);
+	ExecOpenIndices(target, speculative);
+	MemoryContextSwitchTo(old);
+	return target;
+}
+
+static TupleTableSlot *
+row_slot(Relation relation, const Datum *values, const bool *nulls)
+{
+	TupleTableSlot *slot = table_slot_create(relation, NULL);
+	int			natts = slot->tts_tupleDescriptor->natts;
+
+	ExecClearTuple(slot);
+	memcpy(slot->tts_values, values, sizeof(Datum) * natts);
+	memcpy(slot->tts_isnull, nulls, sizeof(bool) * natts);
+	return ExecStoreVirtualTuple(slot);
+}
+
+void
+table_insert(Writer *writer, Relation relation, const Datum *values, const bool *nulls)
+{
+	ResultRelInfo *target = open_target(writer, relation, false);
+	TupleTableSlot *slot = row_slot(relation, values, nulls);
+
+	ExecSimpleRelationInsert(target, writer->estate, slot);
+	ExecCloseIndices(target);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+void
+table_update(Writer *writer, Relation relation, ItemPointer tid,
+			 const Datum *values, const bool *nulls)
+{
+	ResultRelInfo *target = open_target(writer, relation, false);
+	TupleTableSlot *before = table_slot_create(relation, NULL);
+	TupleTableSlot *after = row_slot(relation, values, nulls);
+	EPQState	epq;
+
+	before->tts_tid = *tid;
+	compat_eval_plan_qual_init(&epq, writer->estate);
+	ExecSimpleRelationUpdate(target, writer->estate, &epq, before, after);
+	EvalPlanQualEnd(&epq);
+	ExecCloseIndices(target);
+	ExecDropSingleTupleTableSlot(before);
+	ExecDropSingleTupleTableSlot(after);
+}
+
+/*
+ * A row with the key exists.  One that this transaction must not see is a
+ * conflict that only a new transaction can resolve.
+ */
+static void
+check_visible(Relation relation, ItemPointer tid)
+{
+	TupleTableSlot *slot;
+	bool		visible;
+
+	if (!IsolationUsesXactSnapshot())
+		return;
+	slot = table_slot_create(relation, NULL);
+	visible = table_tuple_fetch_row_version(relation, tid, SnapshotAny, slot) &&
+		table_tuple_satisfies_snapshot(relation, slot, GetActiveSnapshot());
+	ExecDropSingleTupleTableSlot(slot);
+	if (!visible)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not serialize access due to concurrent update")));
+}
+
+/* One attempt of a speculative insertion; false if somebody else was faster. */
+static bool
+insert_speculatively(Writer *writer, ResultRelInfo *target, TupleTableSlot *slot, List *arbiters)
+{
+	Relation	relation = target->ri_RelationDesc;
+	uint32		token = SpeculativeInsertionLockAcquire(GetCurrentTransactionId());
+	bool		conflict = false;
+
+	table_tuple_insert_speculative(relation, slot, writer->estate->es_output_cid, 0, NULL, token);
+	(void) compat_insert_index_tuples(target, slot, writer->estate, &conflict, arbiters);
+	table_tuple_complete_speculative(relation, slot, token, !conflict);
+	SpeculativeInsertionLockRelease(GetCurrentTransactionId());
+	return !conflict;
+}
+
+/*
+ * INSERT ... ON CONFLICT DO NOTHING: waits for a concurrent insertion of the
+ * same key, and is false if that was committed, or was there before.
+ */
+bool
+table_insert_new(Writer *writer, Relation relation, const char *index,
+				 const Datum *values, const bool *nulls)
+{
+	ResultRelInfo *target = open_target(writer, relation, true);
+	TupleTableSlot *slot = row_slot(relation, values, nulls);
+	List	   *arbiters = list_make1_oid(table_oid_of_ours(index));
+	ItemPointerData tid;
+	bool		inserted;
+
+	if (relation->rd_att->constr)
+		ExecConstraints(target, slot, writer->estate);
+	do
+	{
+		if (!compat_check_index_constraints(target, slot, writer->estate, &tid, arbiters))
+		{
+			check_visible(relation, &tid);
+			inserted = false;
+			break;
+		}
+		inserted = insert_speculatively(writer, target, slot, arbiters);
+	} while (!inserted);
+	ExecCloseIndices(target);
+	ExecDropSingleTupleTableSlot(slot);
+	return inserted;
+}

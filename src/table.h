@@ -1,0 +1,44 @@
+/*-------------------------------------------------------------------------
+ *
+ * table.h
+ *	  Rows of our own tables by key, without a statement.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef APPROVAL_TABLE_H
+#define APPROVAL_TABLE_H
+
+#include "access/htup.h"
+#include "access/tupdesc.h"
+#include "nodes/execnodes.h"
+#include "storage/itemptr.h"
+#include "storage/lockdefs.h"
+#include "utils/relcache.h"
+
+/* Receives a row that was found; it lives as long as the current context. */
+typedef struct Found
+{
+	HeapTuple	tuple;
+	ItemPointerData tid;
+} Found;
+
+/* One or more rows being written, in one command. */
+typedef struct Writer
+{
+	EState	   *estate;
+} Writer;
+
+extern Oid	table_oid_of_ours(const char *name);
+extern Relation table_of_ours(const char *name, LOCKMODE lockmode);
+extern bool table_find(Relation relation, const char *index, const Datum *keys, int nkeys,
+					   bool lock, Found *found);
+
+extern void table_write_begin(Writer *writer);
+extern void table_insert(Writer *writer, Relation relation, const Datum *values, const bool *nulls);
+extern bool table_insert_new(Writer *writer, Relation relation, const char *index,
+							 const Datum *values, const bool *nulls);
+extern void table_update(Writer *writer, Relation relation, ItemPointer tid,
+						 const Datum *values, const bool *nulls);
+extern void table_write_end(Writer *writer);
+
+#endif							/* APPROVAL_TABLE_H */
