@@ -14,6 +14,8 @@
 #include "notify.h"
 #include "request.h"
 #include "settings.h"
+#include "store.h"
+#include "table.h"
 
 PG_MODULE_MAGIC;
 
@@ -23,7 +25,9 @@ void
 _PG_init(void)
 {
 	settings_init();
+	store_init();
 	request_init();
+	table_init();
 	caller_init();
 	notify_init();
 	alone_init();

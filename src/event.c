@@ -104,7 +104,7 @@ event_values(const Event *event, const Digest *hash, Datum *values, bool *nulls)
 	set_text(values, nulls, EV_TENANT, event->tenant);
 	values[EV_REQUEST] = UlidPGetDatum(event->request);
 	values[EV_N] = Int32GetDatum(event->n);
-	values[EV_SEQ] = Int64GetDatum(nextval_internal(table_oid_of_ours("events_seq"), false));
+	values[EV_SEQ] = Int64GetDatum(nextval_internal(table_oid(OWN_EVENTS_SEQUENCE), false));
 	values[EV_XID] = FullTransactionIdGetDatum(GetTopFullTransactionId());
 	values[EV_ORIGIN] = Int64GetDatum((int64) GetSystemIdentifier());
 	values[EV_AT] = TimestampTzGetDatum(event->at);

@@ -29,6 +29,13 @@ const ColumnInfo request_columns[REQ_COUNT] = {
 static RequestColumn bound[REQ_COUNT];
 static int	bound_count = 0;
 
+/* Their names as keys: "name":  */
+static struct
+{
+	char		text[NAMEDATALEN];
+	int			len;
+}			bound_keys[REQ_COUNT];
+
 static int
 compare_names(const void *a, const void *b)
 {
@@ -46,6 +53,9 @@ request_init(void)
 		if (request_columns[i].flags & COLUMN_BOUND)
 			bound[bound_count++] = i;
 	qsort(bound, bound_count, sizeof(bound[0]), compare_names);
+	for (i = 0; i < bound_count; i++)
+		bound_keys[i].len = snprintf(bound_keys[i].text, NAMEDATALEN, "\"%s\":",
+									 request_columns[bound[i]].name);
 }
 
 void
@@ -268,8 +278,8 @@ append_value(StringInfo out, Request *request, RequestColumn column)
 }
 
 /*
- * SHA-256 of the canonical JSON object of all bound columns, keys being the
- * columns' names, and "v".  Columns without a value are null.
+ * SHA-256 of the canonical JSON object of all bound columns that have a value,
+ * keys being the columns' names, and "v".
  */
 void
 request_row_digest(Request *request, Digest *out)
@@ -282,16 +292,11 @@ request_row_digest(Request *request, Digest *out)
 	appendStringInfoChar(&doc, '{');
 	for (i = 0; i < bound_count; i++)
 	{
-		const char *name = request_columns[bound[i]].name;
-
-		appendStringInfoChar(&doc, '"');
-		appendBinaryStringInfo(&doc, name, strlen(name));
-		appendBinaryStringInfo(&doc, "\":", 2);
 		if (request->nulls[bound[i]])
-			appendBinaryStringInfo(&doc, "null", 4);
-		else
-			append_value(&doc, request, bound[i]);
-		appendStringInfoChar(&doc, ',');
+			continue;
+		appendBinaryStringInfo(&doc, bound_keys[i].text, bound_keys[i].len);
+		append_value(&doc, request, bound[i]);
+		appendStringInfoCharMacro(&doc, ',');
 	}
 	appendBinaryStringInfo(&doc, "\"v\":1}", 6);
 	digest_of(doc.data, doc.len, out);

@@ -17,12 +17,6 @@
 #include "row.h"
 #include "table.h"
 
-#define REQUESTS "requests"
-#define REQUESTS_BY_ID "requests_pkey"
-#define REQUESTS_BY_CALL "requests_call_key"
-#define DECISIONS "decisions"
-#define EVENTS "events"
-
 /* The columns of approval.decisions, in order. */
 typedef enum DecisionColumn
 {
@@ -43,9 +37,9 @@ row_columns(StringInfo sql, const char *prefix)
 
 /* A table of ours has the columns that we know, or the library is not its. */
 static Relation
-open_checked(const char *name, LOCKMODE lockmode, int columns)
+open_checked(OwnRelation which, LOCKMODE lockmode, int columns)
 {
-	Relation	relation = table_of_ours(name, lockmode);
+	Relation	relation = table_of_ours(which, lockmode);
 
 	if (RelationGetDescr(relation)->natts != columns)
 		ereport(ERROR,
@@ -56,9 +50,9 @@ open_checked(const char *name, LOCKMODE lockmode, int columns)
 }
 
 static Request *
-find(const char *index, const Datum *keys, int nkeys, bool lock)
+find(OwnRelation index, const Datum *keys, int nkeys, bool lock)
 {
-	Relation	requests = open_checked(REQUESTS, lock ? RowExclusiveLock : AccessShareLock, REQ_COUNT);
+	Relation	requests = open_checked(OWN_REQUESTS, lock ? RowExclusiveLock : AccessShareLock, REQ_COUNT);
 	Request    *request = NULL;
 	Found		found;
 
@@ -79,7 +73,7 @@ find_by_id(const char *tenant, const Ulid *id, bool lock)
 
 	keys[0] = CStringGetTextDatum(tenant);
 	keys[1] = UlidPGetDatum(id);
-	return find(REQUESTS_BY_ID, keys, 2, lock);
+	return find(OWN_REQUESTS_BY_ID, keys, 2, lock);
 }
 
 /* Waits for whoever holds the row; NULL if there is none. */
@@ -103,7 +97,7 @@ row_find_call(const char *tenant, const char *conversation_id, const char *tool_
 	keys[0] = CStringGetTextDatum(tenant);
 	keys[1] = CStringGetTextDatum(conversation_id);
 	keys[2] = CStringGetTextDatum(tool_call_id);
-	return find(REQUESTS_BY_CALL, keys, 3, false);
+	return find(OWN_REQUESTS_BY_CALL, keys, 3, false);
 }
 
 bool
@@ -167,7 +161,7 @@ append_event(Call *call, const char *kind, const char *note, Event *event, Diges
 static void
 insert_event(Writer *writer, const Event *event, const Digest *hash)
 {
-	Relation	events = open_checked(EVENTS, RowExclusiveLock, EV_COUNT);
+	Relation	events = open_checked(OWN_EVENTS, RowExclusiveLock, EV_COUNT);
 	Datum		values[EV_COUNT];
 	bool		nulls[EV_COUNT];
 
@@ -186,7 +180,7 @@ set_text(Datum *values, bool *nulls, DecisionColumn column, const char *value)
 static void
 insert_decision(Writer *writer, const Event *event, const Decision *decision)
 {
-	Relation	decisions = open_checked(DECISIONS, RowExclusiveLock, DEC_COUNT);
+	Relation	decisions = open_checked(OWN_DECISIONS, RowExclusiveLock, DEC_COUNT);
 	Datum		values[DEC_COUNT];
 	bool		nulls[DEC_COUNT] = {0};
 
@@ -210,7 +204,7 @@ insert_decision(Writer *writer, const Event *event, const Decision *decision)
 static void
 update_request(Writer *writer, Request *request)
 {
-	Relation	requests = open_checked(REQUESTS, RowExclusiveLock, REQ_COUNT);
+	Relation	requests = open_checked(OWN_REQUESTS, RowExclusiveLock, REQ_COUNT);
 
 	guard_open(request_id(request), request_digest_at(request, REQ_ROW_DIGEST));
 	PG_TRY();
@@ -247,7 +241,7 @@ row_write(Call *call, const char *kind, const char *note, const Decision *decisi
 bool
 row_insert(Call *call, const char *kind)
 {
-	Relation	requests = open_checked(REQUESTS, RowExclusiveLock, REQ_COUNT);
+	Relation	requests = open_checked(OWN_REQUESTS, RowExclusiveLock, REQ_COUNT);
 	Writer		writer;
 	Event		event;
 	Digest		hash;
@@ -255,7 +249,7 @@ row_insert(Call *call, const char *kind)
 
 	append_event(call, kind, NULL, &event, &hash);
 	table_write_begin(&writer);
-	inserted = table_insert_new(&writer, requests, REQUESTS_BY_CALL,
+	inserted = table_insert_new(&writer, requests, OWN_REQUESTS_BY_CALL,
 								call->request->values, call->request->nulls);
 	if (inserted)
 		insert_event(&writer, &event, &hash);

@@ -18,16 +18,35 @@
 
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/inval.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 
 #include "store.h"
 
 #define OWNER_ROLE "approval_owner"
 
-Oid
+/* Its OID, until some role changes. */
+static Oid	owner = InvalidOid;
+
+static void
+roles_changed(Datum arg, int cacheid, uint32 hashvalue)
+{
+	owner = InvalidOid;
+}
+
+void
+store_init(void)
+{
+	CacheRegisterSyscacheCallback(AUTHNAME, roles_changed, (Datum) 0);
+}
+
+static Oid
 store_owner(void)
 {
-	return get_role_oid(OWNER_ROLE, false);
+	if (!OidIsValid(owner))
+		owner = get_role_oid(OWNER_ROLE, false);
+	return owner;
 }
 
 /*

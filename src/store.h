@@ -29,10 +29,10 @@ typedef struct Store
 	int			security;
 } Store;
 
+extern void store_init(void);
 extern void store_open(Store *store);
 extern void store_close(const Store *store);
 extern uint64 store_run(Statement *statement, Datum *values, const char *nulls,
 						int expected, long limit);
-extern Oid	store_owner(void);
 
 #endif							/* APPROVAL_STORE_H */

@@ -20,35 +20,64 @@
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
 #include "storage/lmgr.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #include "compat.h"
 #include "table.h"
 
 #define MAX_KEYS 3
 
-Oid
-table_oid_of_ours(const char *name)
-{
-	Oid			oid = get_relname_relid(name, get_namespace_oid("approval", false));
+static const char *const own_names[OWN_COUNT] = {
+	[OWN_REQUESTS] = "requests",
+	[OWN_REQUESTS_BY_ID] = "requests_pkey",
+	[OWN_REQUESTS_BY_CALL] = "requests_call_key",
+	[OWN_DECISIONS] = "decisions",
+	[OWN_EVENTS] = "events",
+	[OWN_EVENTS_SEQUENCE] = "events_seq",
+};
 
-	if (!OidIsValid(oid))
+/* Their OIDs, until some relation or schema gets, or loses, its name. */
+static Oid	own_oids[OWN_COUNT];
+
+static void
+names_changed(Datum arg, int cacheid, uint32 hashvalue)
+{
+	memset(own_oids, 0, sizeof(own_oids));
+}
+
+void
+table_init(void)
+{
+	CacheRegisterSyscacheCallback(RELNAMENSP, names_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(NAMESPACENAME, names_changed, (Datum) 0);
+}
+
+Oid
+table_oid(OwnRelation which)
+{
+	if (!OidIsValid(own_oids[which]))
+		own_oids[which] = get_relname_relid(own_names[which], get_namespace_oid("approval", false));
+	if (!OidIsValid(own_oids[which]))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation \"approval.%s\" does not exist", name)));
-	return oid;
+				 errmsg("relation \"approval.%s\" does not exist", own_names[which])));
+	return own_oids[which];
 }
 
 /* Close it without unlocking: locks are kept until the transaction ends. */
 Relation
-table_of_ours(const char *name, LOCKMODE lockmode)
+table_of_ours(OwnRelation which, LOCKMODE lockmode)
 {
-	return table_open(table_oid_of_ours(name), lockmode);
+	return table_open(table_oid(which), lockmode);
 }
 
 static void
@@ -58,12 +87,15 @@ equality_keys(Relation index, const Datum *keys, int nkeys, ScanKey scan)
 
 	for (i = 0; i < nkeys; i++)
 	{
-		Oid			opno = get_opfamily_member(index->rd_opfamily[i],
-											   index->rd_opcintype[i], index->rd_opcintype[i],
-											   BTEqualStrategyNumber);
+		RegProcedure equals = F_TEXTEQ;
 
+		if (index->rd_opcintype[i] != TEXTOID)
+			equals = get_opcode(get_opfamily_member(index->rd_opfamily[i],
+													index->rd_opcintype[i],
+													index->rd_opcintype[i],
+													BTEqualStrategyNumber));
 		ScanKeyEntryInitialize(&scan[i], 0, i + 1, BTEqualStrategyNumber, InvalidOid,
-							   index->rd_indcollation[i], get_opcode(opno), keys[i]);
+							   index->rd_indcollation[i], equals, keys[i]);
 	}
 }
 
@@ -105,10 +137,10 @@ lock_found(Relation relation, TupleTableSlot *slot)
  * COMMITTED, since the caller's statement may have begun long ago.
  */
 bool
-table_find(Relation relation, const char *index_name, const Datum *keys, int nkeys,
+table_find(Relation relation, OwnRelation by, const Datum *keys, int nkeys,
 		   bool lock, Found *found)
 {
-	Relation	index = index_open(table_oid_of_ours(index_name), AccessShareLock);
+	Relation	index = index_open(table_oid(by), AccessShareLock);
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
 	ScanKeyData scan_keys[MAX_KEYS];
 	IndexScanDesc scan;
@@ -251,12 +283,12 @@ insert_speculatively(Writer *writer, ResultRelInfo *target, TupleTableSlot *slot
  * same key, and is false if that was committed, or was there before.
  */
 bool
-table_insert_new(Writer *writer, Relation relation, const char *index,
+table_insert_new(Writer *writer, Relation relation, OwnRelation index,
 				 const Datum *values, const bool *nulls)
 {
 	ResultRelInfo *target = open_target(writer, relation, true);
 	TupleTableSlot *slot = row_slot(relation, values, nulls);
-	List	   *arbiters = list_make1_oid(table_oid_of_ours(index));
+	List	   *arbiters = list_make1_oid(table_oid(index));
 	ItemPointerData tid;
 	bool		inserted;
 

@@ -28,14 +28,27 @@ typedef struct Writer
 	EState	   *estate;
 } Writer;
 
-extern Oid	table_oid_of_ours(const char *name);
-extern Relation table_of_ours(const char *name, LOCKMODE lockmode);
-extern bool table_find(Relation relation, const char *index, const Datum *keys, int nkeys,
+/* What we open on every call. */
+typedef enum OwnRelation
+{
+	OWN_REQUESTS,
+	OWN_REQUESTS_BY_ID,
+	OWN_REQUESTS_BY_CALL,
+	OWN_DECISIONS,
+	OWN_EVENTS,
+	OWN_EVENTS_SEQUENCE,
+	OWN_COUNT
+}			OwnRelation;
+
+extern void table_init(void);
+extern Oid	table_oid(OwnRelation which);
+extern Relation table_of_ours(OwnRelation which, LOCKMODE lockmode);
+extern bool table_find(Relation relation, OwnRelation index, const Datum *keys, int nkeys,
 					   bool lock, Found *found);
 
 extern void table_write_begin(Writer *writer);
 extern void table_insert(Writer *writer, Relation relation, const Datum *values, const bool *nulls);
-extern bool table_insert_new(Writer *writer, Relation relation, const char *index,
+extern bool table_insert_new(Writer *writer, Relation relation, OwnRelation index,
 							 const Datum *values, const bool *nulls);
 extern void table_update(Writer *writer, Relation relation, ItemPointer tid,
 						 const Datum *values, const bool *nulls);

@@ -26,7 +26,7 @@ SELECT is((SELECT count(DISTINCT t.row('runner', t.consume(t.request('approved')
 -- Once.
 SELECT is(t.says(who, t.consume(:'id')), 'PT409 already_consumed', 'again, by ' || who) FROM unnest(ARRAY['runner', 'runner2']) AS who;
 SELECT is(t.detail('runner2', t.consume(:'id')) - 'decided_at' - 'hint',
-	jsonb_build_object('sqlstate', 'PT409', 'reason', 'already_consumed', 'http', 409, 'id', :'id', 'status', 'consumed', 'decided_by', 'user:alice', 'outcome', 'in_flight'),
+	jsonb_build_object('sqlstate', 'PT409', 'reason', 'already_consumed', 'http', 409, 'id', :'id', 'status', 'consumed', 'decided_by', 'user:alice', 'execution_id', 'run-1', 'outcome', 'in_flight'),
 	'DETAIL says what became of it');
 
 -- Exactly the action.  What is left out counts as '' or null, never as what the row says.
