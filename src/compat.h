@@ -78,6 +78,13 @@
 	index_beginscan(relation, index, snapshot, nkeys, 0)
 #endif
 
+/* 18: the compiled CHECK constraints got another name (ca87c415e2) */
+#if PG_VERSION_NUM >= 180000
+#define compat_check_exprs ri_CheckConstraintExprs
+#else
+#define compat_check_exprs ri_ConstraintExprs
+#endif
+
 /* 18: ExecutorRun lost its execute_once (3eea7a0c97) */
 #if PG_VERSION_NUM >= 180000
 #define EXECUTOR_RUN_ARGS QueryDesc *queryDesc, ScanDirection direction, uint64 count

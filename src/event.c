@@ -21,24 +21,26 @@
 #include "event.h"
 #include "table.h"
 
+/* A member after the first; the key is written with its punctuation. */
+#define member(doc, key, value) append_member(doc, ",\"" key "\":", sizeof(",\"" key "\":") - 1, value)
+
 static void
-member(StringInfo doc, const char *key, const char *value)
+append_member(StringInfo doc, const char *key, int len, const char *value)
 {
-	appendStringInfo(doc, ",\"%s\":", key);
+	appendBinaryStringInfo(doc, key, len);
 	if (value)
 		canonical_append_string(doc, value, strlen(value));
 	else
-		appendStringInfoString(doc, "null");
+		appendBinaryStringInfo(doc, "null", 4);
 }
 
-static void
-member_digest(StringInfo doc, const char *key, const Digest *digest)
+static const char *
+hex_of(const Digest *digest, char hex[DIGEST_TEXT_LEN + 1])
 {
-	char		hex[DIGEST_TEXT_LEN + 1];
-
-	if (digest)
-		digest_to_hex(digest, hex);
-	member(doc, key, digest ? hex : NULL);
+	if (digest == NULL)
+		return NULL;
+	digest_to_hex(digest, hex);
+	return hex;
 }
 
 /*
@@ -50,12 +52,13 @@ event_hash(const Event *event, Digest *out)
 	StringInfoData doc;
 	char		id[ULID_TEXT_LEN + 1];
 	char		at[CLOCK_TEXT_LEN];
+	char		hex[DIGEST_TEXT_LEN + 1];
 
 	clock_text(event->at, at);
 	ulid_to_text(event->request, id);
 
 	initStringInfo(&doc);
-	member_digest(&doc, "action", &event->action_hash);
+	member(&doc, "action", hex_of(&event->action_hash, hex));
 	doc.data[0] = '{';
 	member(&doc, "actor", event->actor);
 	member(&doc, "at", at);
@@ -66,11 +69,11 @@ event_hash(const Event *event, Digest *out)
 	member(&doc, "note", event->note);
 	member(&doc, "outcome_after", event->outcome_after);
 	member(&doc, "outcome_before", event->outcome_before);
-	member_digest(&doc, "previous", event->previous);
+	member(&doc, "previous", hex_of(event->previous, hex));
 	member(&doc, "request", id);
-	member_digest(&doc, "review", &event->review_hash);
+	member(&doc, "review", hex_of(&event->review_hash, hex));
 	member(&doc, "role", event->role);
-	member_digest(&doc, "row", &event->row);
+	member(&doc, "row", hex_of(&event->row, hex));
 	member(&doc, "status_after", event->status_after);
 	member(&doc, "status_before", event->status_before);
 	member(&doc, "tenant", event->tenant);

@@ -15,6 +15,7 @@
 #include "guard.h"
 #include "notify.h"
 #include "row.h"
+#include "sound.h"
 #include "table.h"
 
 /* The columns of approval.decisions, in order. */
@@ -151,6 +152,7 @@ append_event(Call *call, const char *kind, const char *note, Event *event, Diges
 {
 	Request    *request = call->request;
 
+	sound_check(request);
 	make_event(call, kind, note, event);
 	event_hash(event, hash);
 	request_set(request, REQ_EVENTS, Int32GetDatum(event->n));

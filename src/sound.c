@@ -5,7 +5,8 @@
  *
  * The executor parses the text of a CHECK expression anew for every statement.
  * Lists of words would cost more there than the statement itself, and would
- * repeat what state.c and policy.c know; so each table has one small check.
+ * repeat what state.c and policy.c know; so each table has one small check, and
+ * verbs call the function itself.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,6 +16,7 @@
 #include "utils/timestamp.h"
 
 #include "policy.h"
+#include "sound.h"
 #include "state.h"
 
 PG_FUNCTION_INFO_V1(approval_sound_request);
@@ -67,6 +69,27 @@ static bool
 sound_deadline(FunctionCallInfo fcinfo, int n)
 {
 	return !PG_ARGISNULL(n) && !TIMESTAMP_NOT_FINITE(PG_GETARG_TIMESTAMPTZ(n));
+}
+
+/* What the constraint demands, of a row that a verb is about to write. */
+void
+sound_check(const Request *request)
+{
+	static const RequestColumn columns[] = {
+		REQ_STATUS, REQ_OUTCOME, REQ_CAUSE, REQ_MODE, REQ_EFFECT, REQ_APPROVALS_NEEDED,
+		REQ_EXPIRES_AT, REQ_USE_BY
+	};
+	LOCAL_FCINFO(fcinfo, lengthof(columns));
+	int			i;
+
+	InitFunctionCallInfoData(*fcinfo, NULL, lengthof(columns), InvalidOid, NULL, NULL);
+	for (i = 0; i < (int) lengthof(columns); i++)
+	{
+		fcinfo->args[i].value = request->values[columns[i]];
+		fcinfo->args[i].isnull = request->nulls[columns[i]];
+	}
+	if (!DatumGetBool(approval_sound_request(fcinfo)))
+		elog(ERROR, "a verb made a request that is not sound");
 }
 
 /*

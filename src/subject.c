@@ -156,8 +156,18 @@ append_visible(StringInfo out, const char *text, int len)
 
 	while (text < end)
 	{
-		int			width = pg_utf_mblen((const unsigned char *) text);
-		pg_wchar	c = utf8_to_unicode((const unsigned char *) text);
+		const char *plain = text;
+		int			width;
+		pg_wchar	c;
+
+		while (plain < end && *plain >= 0x20 && *plain < 0x7F)
+			plain++;
+		appendBinaryStringInfo(out, text, plain - text);
+		text = plain;
+		if (text == end)
+			break;
+		width = pg_utf_mblen((const unsigned char *) text);
+		c = utf8_to_unicode((const unsigned char *) text);
 
 		if (invisible(c))
 			appendStringInfo(out, "<U+%04X>", (unsigned int) c);

@@ -187,6 +187,11 @@ table_write_end(Writer *writer)
 	CommandCounterIncrement();
 }
 
+/*
+ * A result relation with its indexes.  The executor would parse the text of
+ * each CHECK anew for every row; verbs call the C function behind it instead
+ * (sound.c), and leave the constraint to guard what anybody else inserts.
+ */
 static ResultRelInfo *
 open_target(Writer *writer, Relation relation, bool speculative)
 {
@@ -195,6 +200,9 @@ open_target(Writer *writer, Relation relation, bool speculative)
 
 	target = makeNode(ResultRelInfo);
 	InitResultRelInfo(target, relation, 0, NULL, 0);
+	if (relation->rd_att->constr && relation->rd_att->constr->num_check > 0)
+		target->compat_check_exprs =
+			palloc0(sizeof(ExprState *) * relation->rd_att->constr->num_check);
 	ExecOpenIndices(target, speculative);
 	MemoryContextSwitchTo(old);
 	return target;

@@ -38,6 +38,21 @@ static Statement select_events = {
 	.types = {TEXTOID, UUIDOID},
 };
 
+/* Columns of select_decisions, from 1. */
+enum
+{
+	DECISION_N = 1, DECISION_AT, DECISION_VERDICT, DECISION_ACTOR, DECISION_LOGIN, DECISION_SEEN,
+	DECISION_REVIEW, DECISION_ACTION, DECISION_RESULT, DECISION_NOTE
+};
+
+static Statement select_decisions = {
+	.sql = "SELECT d.n, d.at, d.verdict, d.actor, d.login, d.seen, d.review_hash, d.action_hash, d.result, d.note"
+	" FROM approval.decisions d WHERE d.tenant OPERATOR(pg_catalog.=) $1"
+	" AND d.request_id OPERATOR(pg_catalog.=) $2::approval.ulid ORDER BY d.n",
+	.nparams = 2,
+	.types = {TEXTOID, UUIDOID},
+};
+
 /* What was found, and at which event. */
 typedef struct Finding
 {
@@ -87,9 +102,15 @@ take_event(const Call *call, HeapTuple row, TupleDesc desc, Event *event)
 	event->previous = digest_column(row, desc, EVENT_PREVIOUS);
 }
 
+static bool
+same_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
 /* Whether every event is there, unchanged, and follows the one before it. */
 static Finding
-check_chain(const Call *call, uint64 count)
+check_chain(const Call *call, SPITupleTable *events, uint64 count)
 {
 	const Digest *previous = NULL;
 	Finding		finding = {NULL, 0};
@@ -97,8 +118,8 @@ check_chain(const Call *call, uint64 count)
 
 	for (i = 0; i < count; i++)
 	{
-		HeapTuple	row = SPI_tuptable->vals[i];
-		TupleDesc	desc = SPI_tuptable->tupdesc;
+		HeapTuple	row = events->vals[i];
+		TupleDesc	desc = events->tupdesc;
 		Event		event;
 		Digest		hash;
 
@@ -124,11 +145,11 @@ check_chain(const Call *call, uint64 count)
 
 /* Whether the row is the one that its last event describes. */
 static Finding
-check_row(Request *request, uint64 count)
+check_row(Request *request, SPITupleTable *events, uint64 count)
 {
 	Finding		finding = {NULL, 0};
-	HeapTuple	last = count > 0 ? SPI_tuptable->vals[count - 1] : NULL;
-	TupleDesc	desc = SPI_tuptable->tupdesc;
+	HeapTuple	last = count > 0 ? events->vals[count - 1] : NULL;
+	TupleDesc	desc = events->tupdesc;
 	Action		action;
 	Digest		hash;
 
@@ -146,6 +167,101 @@ check_row(Request *request, uint64 count)
 	return finding;
 }
 
+/* The verdict that an event of this kind records, or NULL. */
+static const char *
+verdict_of(const char *kind)
+{
+	if (strcmp(kind, EVENT_APPROVED) == 0 || strcmp(kind, EVENT_EDITED) == 0)
+		return "approve";
+	return strcmp(kind, EVENT_REJECTED) == 0 ? "reject" : NULL;
+}
+
+/*
+ * Whether a decision says what its event says.  What was seen is what the event
+ * before it left; the text of a rejection stands in the row, which the digest
+ * covers.
+ */
+static bool
+decision_sound(HeapTuple row, TupleDesc desc, const Event *event, const Event *before,
+			   const Request *request)
+{
+	bool		isnull;
+	char	   *result = SPI_getvalue(row, desc, DECISION_RESULT);
+
+	return DatumGetInt32(SPI_getbinval(row, desc, DECISION_N, &isnull)) == event->n &&
+		DatumGetTimestampTz(SPI_getbinval(row, desc, DECISION_AT, &isnull)) == event->at &&
+		same_text(SPI_getvalue(row, desc, DECISION_VERDICT), verdict_of(event->kind)) &&
+		same_text(SPI_getvalue(row, desc, DECISION_ACTOR), event->actor) &&
+		same_text(SPI_getvalue(row, desc, DECISION_LOGIN), event->login) &&
+		same_text(SPI_getvalue(row, desc, DECISION_NOTE), event->note) &&
+		same(digest_column(row, desc, DECISION_SEEN), &before->review_hash) &&
+		same(digest_column(row, desc, DECISION_REVIEW), &event->review_hash) &&
+		same(digest_column(row, desc, DECISION_ACTION), &event->action_hash) &&
+		same_text(result, strcmp(event->kind, EVENT_REJECTED) == 0 ? request_text(request, REQ_DENIAL) : NULL);
+}
+
+/* Whether there is exactly one decision for each event that is one. */
+static Finding
+check_decisions(const Call *call, const Request *request, SPITupleTable *events, uint64 count,
+				SPITupleTable *decisions, uint64 decision_count)
+{
+	Finding		finding = {NULL, 0};
+	Event		before;
+	uint64		taken = 0;
+	uint64		i;
+
+	for (i = 0; i < count; i++)
+	{
+		Event		event;
+
+		take_event(call, events->vals[i], events->tupdesc, &event);
+		if (i > 0 && verdict_of(event.kind))
+		{
+			finding.n = event.n;
+			if (taken == decision_count)
+				finding.problem = "decision_missing";
+			else if (!decision_sound(decisions->vals[taken], decisions->tupdesc, &event, &before, request))
+				finding.problem = "decision_changed";
+			if (finding.problem)
+				return finding;
+			taken++;
+		}
+		before = event;
+	}
+	finding.n = 0;
+	if (taken != decision_count)
+		finding.problem = "decision_added";
+	return finding;
+}
+
+static SPITupleTable *
+select_all(Statement *statement, const Call *call, uint64 *count)
+{
+	Datum		params[2];
+	char		nulls[2];
+
+	param_text(params, nulls, 0, call->tenant);
+	param_ulid(params, nulls, 1, &call->id);
+	*count = store_run(statement, params, nulls, SPI_OK_SELECT, 0);
+	return SPI_tuptable;
+}
+
+/* Everything that is stored about the request, against everything else. */
+static Finding
+check_all(const Call *call, Request *request, uint64 *count)
+{
+	SPITupleTable *events = select_all(&select_events, call, count);
+	uint64		decision_count;
+	SPITupleTable *decisions = select_all(&select_decisions, call, &decision_count);
+	Finding		finding = check_chain(call, events, *count);
+
+	if (finding.problem == NULL)
+		finding = check_row(request, events, *count);
+	if (finding.problem == NULL)
+		finding = check_decisions(call, request, events, *count, decisions, decision_count);
+	return finding;
+}
+
 /* verify_request(id, tenant): one row (ok, events, problem, at_event) */
 Datum
 approval_verify_request(PG_FUNCTION_ARGS)
@@ -154,8 +270,6 @@ approval_verify_request(PG_FUNCTION_ARGS)
 	TupleDesc	desc;
 	Datum		values[4];
 	bool		nulls[4] = {false, false, false, false};
-	Datum		params[2];
-	char		param_nulls[2];
 	Request    *request;
 	Finding		finding;
 	uint64		count;
@@ -175,12 +289,7 @@ approval_verify_request(PG_FUNCTION_ARGS)
 		call_refuse(&call, REASON_NOT_FOUND);
 		errors_raise(&call.refusal);
 	}
-	param_text(params, param_nulls, 0, call.tenant);
-	param_ulid(params, param_nulls, 1, &call.id);
-	count = store_run(&select_events, params, param_nulls, SPI_OK_SELECT, 0);
-	finding = check_chain(&call, count);
-	if (finding.problem == NULL)
-		finding = check_row(request, count);
+	finding = check_all(&call, request, &count);
 
 	old = MemoryContextSwitchTo(call.result_context);
 	values[0] = BoolGetDatum(finding.problem == NULL);

@@ -312,7 +312,7 @@ RETURNS pg_catalog.record
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_verify_request';
 REVOKE ALL ON FUNCTION approval.verify_request FROM PUBLIC;
 COMMENT ON FUNCTION approval.verify_request IS
-'Recomputes the digest of a request and the hash chain of its events. problem: event_missing, event_changed, chain_broken, row_tampered or action_hash_wrong, with the number of the event where there is one; NULL if ok. Required: id (22004 for NULL). Errors: PT404 not_found.';
+'Recomputes the digest of a request and the hash chain of its events, and holds the decisions against them. problem: event_missing, event_changed, chain_broken, row_tampered, action_hash_wrong, decision_missing, decision_changed or decision_added, with the number of the event where there is one; NULL if ok. Required: id (22004 for NULL). Errors: PT404 not_found.';
 
 CREATE FUNCTION approval.channel(
 	scope pg_catalog.text,

@@ -83,9 +83,11 @@ CREATE FUNCTION t.tamper(statement text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	ALTER TABLE approval.requests DISABLE TRIGGER USER;
 	ALTER TABLE approval.events DISABLE TRIGGER USER;
+	ALTER TABLE approval.decisions DISABLE TRIGGER USER;
 	EXECUTE statement;
 	ALTER TABLE approval.requests ENABLE TRIGGER USER;
 	ALTER TABLE approval.events ENABLE TRIGGER USER;
+	ALTER TABLE approval.decisions ENABLE TRIGGER USER;
 END
 $$;
 CREATE TABLE t.forged AS SELECT v.*, t.request(state) AS id FROM (VALUES
@@ -129,6 +131,14 @@ CREATE TABLE t.chain AS SELECT v.*, t.request('succeeded') AS id FROM (VALUES
 	('UPDATE approval.requests SET row_digest = repeat(''0'', 64) WHERE id = %1$L', 'row_tampered', NULL),
 	('UPDATE approval.requests SET result = ''{"x":1}'' WHERE id = %1$L', 'row_tampered', NULL),
 	('UPDATE approval.requests SET events = 3 WHERE id = %1$L', 'event_missing', NULL),
+	('UPDATE approval.decisions SET verdict = ''reject'' WHERE request_id = %1$L', 'decision_changed', 2),
+	('UPDATE approval.decisions SET actor = ''x'' WHERE request_id = %1$L', 'decision_changed', 2),
+	('UPDATE approval.decisions SET seen = repeat(''0'', 64) WHERE request_id = %1$L', 'decision_changed', 2),
+	('UPDATE approval.decisions SET result = ''x'' WHERE request_id = %1$L', 'decision_changed', 2),
+	('UPDATE approval.decisions SET at = at + interval ''1 us'' WHERE request_id = %1$L', 'decision_changed', 2),
+	('DELETE FROM approval.decisions WHERE request_id = %1$L', 'decision_missing', 2),
+	('INSERT INTO approval.decisions SELECT tenant, request_id, 9, at, verdict, actor, login, seen, review_hash, action_hash, result, note FROM approval.decisions WHERE request_id = %1$L',
+		'decision_added', NULL),
 	('SELECT %1$L', NULL, NULL)) AS v(statement, problem, at_event);
 SELECT count(t.tamper(format(statement, id))) AS n FROM t.chain \gset
 SELECT is((v.problem, v.at_event, v.ok)::text, (c.problem, c.at_event, c.problem IS NULL)::text, statement) FROM t.chain c, LATERAL approval.verify_request(c.id) v;
