@@ -14,7 +14,6 @@
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
-#include "commands/trigger.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/array.h"
@@ -49,7 +48,6 @@ static Oid	logins_oid = InvalidOid;
 /* Holds what the cache points to; lives as long as the backend. */
 static MemoryContext cache_context = NULL;
 
-PG_FUNCTION_INFO_V1(approval_logins_changed);
 
 static void
 relation_changed(Datum arg, Oid relid)
@@ -74,18 +72,6 @@ caller_init(void)
 	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(AUTHOID, role_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, role_changed, (Datum) 0);
-}
-
-/* Trigger on approval.logins: tell every backend, whoever changed the table. */
-Datum
-approval_logins_changed(PG_FUNCTION_ARGS)
-{
-	if (!CALLED_AS_TRIGGER(fcinfo))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("function was not called by the trigger manager")));
-	CacheInvalidateRelcache(((TriggerData *) fcinfo->context)->tg_relation);
-	return PointerGetDatum(NULL);
 }
 
 static LoginKind

@@ -69,20 +69,16 @@ static Step
 complete(Call *call)
 {
 	FunctionCallInfo fcinfo = call->fcinfo;
-	const Ulid *id = args_id(fcinfo, 0, "id");
-	char	   *execution_id = args_required(fcinfo, 1, "execution_id", ARGS_KEY_LIMIT);
-	char	   *token = args_required(fcinfo, 2, "token", ARGS_KEY_LIMIT);
-	Outcome		outcome = take_outcome(fcinfo, 3, true);
-	text	   *result = args_json(fcinfo, 4);
+	Attempt		attempt;
+	Outcome		outcome;
+	text	   *result;
 	Step		step;
 
-	call_tenant(call, 5);
-	if (!call_lock(call, id))
+	permit_attempt(call, &attempt);
+	outcome = take_outcome(fcinfo, 3, true);
+	result = args_json(fcinfo, 4);
+	if (!permit_lock(call, &attempt, 5))
 		return STEP_REFUSED;
-	if (call->request->status != STATUS_CONSUMED)
-		return call_refuse(call, REASON_STALE_STATE);
-	if (!permit_matches(call, execution_id, token))
-		return call_refuse(call, REASON_EXECUTION_MISMATCH);
 	step = report_again(call, outcome, result);
 	if (step != STEP_WRITTEN)
 		return step;
@@ -101,19 +97,14 @@ static Step
 heartbeat(Call *call)
 {
 	FunctionCallInfo fcinfo = call->fcinfo;
-	const Ulid *id = args_id(fcinfo, 0, "id");
-	char	   *execution_id = args_required(fcinfo, 1, "execution_id", ARGS_KEY_LIMIT);
-	char	   *token = args_required(fcinfo, 2, "token", ARGS_KEY_LIMIT);
-	int64		lease = args_span(fcinfo, 3, "lease", setting_lease * USECS_PER_SEC,
-								  1, setting_max_lease * USECS_PER_SEC);
+	Attempt		attempt;
+	int64		lease;
 
-	call_tenant(call, 4);
-	if (!call_lock(call, id))
+	permit_attempt(call, &attempt);
+	lease = args_span(fcinfo, 3, "lease", setting_lease * USECS_PER_SEC,
+					  1, setting_max_lease * USECS_PER_SEC);
+	if (!permit_lock(call, &attempt, 4))
 		return STEP_REFUSED;
-	if (call->effective.status != STATUS_CONSUMED)
-		return call_refuse(call, REASON_STALE_STATE);
-	if (!permit_matches(call, execution_id, token))
-		return call_refuse(call, REASON_EXECUTION_MISMATCH);
 	if (call->request->outcome == OUTCOME_IN_FLIGHT && call->effective.outcome != OUTCOME_IN_FLIGHT)
 		return call_refuse(call, REASON_LEASE_EXPIRED);
 	if (call->effective.outcome != OUTCOME_IN_FLIGHT)

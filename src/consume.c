@@ -197,18 +197,11 @@ approval_try_consume(PG_FUNCTION_ARGS)
 static Step
 resume(Call *call)
 {
-	FunctionCallInfo fcinfo = call->fcinfo;
-	const Ulid *id = args_id(fcinfo, 0, "id");
-	char	   *execution_id = args_required(fcinfo, 1, "execution_id", ARGS_KEY_LIMIT);
-	char	   *token = args_required(fcinfo, 2, "token", ARGS_KEY_LIMIT);
+	Attempt		attempt;
 
-	call_tenant(call, 3);
-	if (!call_lock(call, id))
+	permit_attempt(call, &attempt);
+	if (!permit_lock(call, &attempt, 3))
 		return STEP_REFUSED;
-	if (call->effective.status != STATUS_CONSUMED)
-		return call_refuse(call, REASON_STALE_STATE);
-	if (!permit_matches(call, execution_id, token))
-		return call_refuse(call, REASON_EXECUTION_MISMATCH);
 	return call_refuse(call, REASON_NOT_IDEMPOTENT);
 }
 

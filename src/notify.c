@@ -15,7 +15,6 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "commands/async.h"
-#include "commands/trigger.h"
 #include "common/hmac.h"
 #include "common/sha2.h"
 #include "miscadmin.h"
@@ -42,7 +41,6 @@
 #define CHANNEL_ALL "approval"
 
 PG_FUNCTION_INFO_V1(approval_channel);
-PG_FUNCTION_INFO_V1(approval_keys_changed);
 
 static Statement select_keys = {
 	.sql = "SELECT k.name, k.value FROM approval.keys k",
@@ -77,18 +75,6 @@ void
 notify_init(void)
 {
 	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
-}
-
-/* Trigger on approval.keys: tell every backend. */
-Datum
-approval_keys_changed(PG_FUNCTION_ARGS)
-{
-	if (!CALLED_AS_TRIGGER(fcinfo))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("function was not called by the trigger manager")));
-	CacheInvalidateRelcache(((TriggerData *) fcinfo->context)->tg_relation);
-	return PointerGetDatum(NULL);
 }
 
 static void

@@ -13,6 +13,7 @@
 #include "utils/builtins.h"
 #include "utils/typcache.h"
 
+#include "args.h"
 #include "permit.h"
 
 #define PERMIT_COLUMNS 16
@@ -89,7 +90,7 @@ permit_grant(Call *call, const char *execution_id, int64 lease)
 }
 
 /* Whether this is the current attempt; the comparison takes constant time. */
-bool
+static bool
 permit_matches(const Call *call, const char *execution_id, const char *token)
 {
 	const Digest *kept = request_digest_at(call->request, REQ_TOKEN_HASH);
@@ -100,4 +101,33 @@ permit_matches(const Call *call, const char *execution_id, const char *token)
 	token_digest(token, &shown);
 	return digest_equal_secret(&shown, kept) &&
 		request_text_is(call->request, REQ_EXECUTION_ID, execution_id);
+}
+
+/* The first three arguments: id, execution_id, token. */
+void
+permit_attempt(const Call *call, Attempt *attempt)
+{
+	attempt->id = args_id(call->fcinfo, 0, "id");
+	attempt->execution_id = args_required(call->fcinfo, 1, "execution_id", ARGS_KEY_LIMIT);
+	attempt->token = args_required(call->fcinfo, 2, "token", ARGS_KEY_LIMIT);
+}
+
+/* Locks the request; false, with a refusal, for any but its current attempt. */
+bool
+permit_lock(Call *call, const Attempt *attempt, int tenant_argument)
+{
+	call_tenant(call, tenant_argument);
+	if (!call_lock(call, attempt->id))
+		return false;
+	if (call->request->status != STATUS_CONSUMED)
+	{
+		call_refuse(call, REASON_STALE_STATE);
+		return false;
+	}
+	if (!permit_matches(call, attempt->execution_id, attempt->token))
+	{
+		call_refuse(call, REASON_EXECUTION_MISMATCH);
+		return false;
+	}
+	return true;
 }

@@ -10,8 +10,17 @@
 
 #include "verb.h"
 
+/* The execution that a caller says it is. */
+typedef struct Attempt
+{
+	const Ulid *id;
+	const char *execution_id;
+	const char *token;
+} Attempt;
+
 extern Datum permit_datum(const Call *call, Oid type);
 extern void permit_grant(Call *call, const char *execution_id, int64 lease);
-extern bool permit_matches(const Call *call, const char *execution_id, const char *token);
+extern void permit_attempt(const Call *call, Attempt *attempt);
+extern bool permit_lock(Call *call, const Attempt *attempt, int tenant_argument);
 
 #endif							/* APPROVAL_PERMIT_H */

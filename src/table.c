@@ -36,6 +36,8 @@
 
 #define MAX_KEYS 3
 
+PG_FUNCTION_INFO_V1(approval_table_changed);
+
 static const char *const own_names[OWN_COUNT] = {
 	[OWN_REQUESTS] = "requests",
 	[OWN_REQUESTS_BY_ID] = "requests_pkey",
@@ -71,6 +73,18 @@ table_oid(OwnRelation which)
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation \"approval.%s\" does not exist", own_names[which])));
 	return own_oids[which];
+}
+
+/* Trigger: makes every session forget what it keeps of the table. */
+Datum
+approval_table_changed(PG_FUNCTION_ARGS)
+{
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function was not called by the trigger manager")));
+	CacheInvalidateRelcache(((TriggerData *) fcinfo->context)->tg_relation);
+	return PointerGetDatum(NULL);
 }
 
 /* Close it without unlocking: locks are kept until the transaction ends. */

@@ -13,15 +13,10 @@ LANGUAGE c AS 'MODULE_PATHNAME', 'approval_guard_append_only';
 REVOKE ALL ON FUNCTION approval.guard_append_only FROM PUBLIC;
 COMMENT ON FUNCTION approval.guard_append_only IS 'Trigger: decisions and events are only ever added.';
 
-CREATE FUNCTION approval.logins_changed() RETURNS pg_catalog.trigger
-LANGUAGE c AS 'MODULE_PATHNAME', 'approval_logins_changed';
-REVOKE ALL ON FUNCTION approval.logins_changed FROM PUBLIC;
-COMMENT ON FUNCTION approval.logins_changed IS 'Trigger: makes every session read approval.logins again.';
-
-CREATE FUNCTION approval.keys_changed() RETURNS pg_catalog.trigger
-LANGUAGE c AS 'MODULE_PATHNAME', 'approval_keys_changed';
-REVOKE ALL ON FUNCTION approval.keys_changed FROM PUBLIC;
-COMMENT ON FUNCTION approval.keys_changed IS 'Trigger: makes every session read approval.keys again.';
+CREATE FUNCTION approval.table_changed() RETURNS pg_catalog.trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'approval_table_changed';
+REVOKE ALL ON FUNCTION approval.table_changed FROM PUBLIC;
+COMMENT ON FUNCTION approval.table_changed IS 'Trigger: makes every session forget what it keeps of approval.logins and approval.keys.';
 
 CREATE TRIGGER guard BEFORE UPDATE OR DELETE ON approval.requests
 	FOR EACH ROW EXECUTE FUNCTION approval.guard_request();
@@ -36,6 +31,6 @@ CREATE TRIGGER guard BEFORE UPDATE OR DELETE ON approval.events
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON approval.events
 	FOR EACH STATEMENT EXECUTE FUNCTION approval.guard_append_only();
 CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON approval.logins
-	FOR EACH STATEMENT EXECUTE FUNCTION approval.logins_changed();
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.table_changed();
 CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON approval.keys
-	FOR EACH STATEMENT EXECUTE FUNCTION approval.keys_changed();
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.table_changed();
