@@ -17,7 +17,7 @@ DATA_built = $(SQL_SCRIPT)
 
 # pg_regress reads test/sql/NAME.sql and expected/NAME.out.
 REGRESS = $(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql)))
-REGRESS_OPTS = --inputdir=test
+REGRESS_OPTS = --inputdir=test --load-extension=$(EXTENSION)
 
 # Every SQL-callable function has an fcinfo, used or not, and hooks and
 # callbacks have parameters that they need not look at: hence no
@@ -83,7 +83,7 @@ clean: clean-build
 help:
 	@echo 'make                builds the library and the install script (PG_CONFIG chooses the server)'
 	@echo 'make install        installs them into that server'
-	@echo 'make installcheck   pg_regress against a running server that has them installed'
+	@echo 'make installcheck   pg_regress against a running server that has them installed, as a superuser'
 	@echo 'make deps           installs what is missing (Debian packages)'
 	@echo 'make demo           builds, starts a private server and shows the gate at work'
 	@echo 'make test           runs the whole suite on private servers; ONE=NAME runs one piece:'

@@ -1,8 +1,5 @@
 -- The gate, as three logins see it.
 \set VERBOSITY terse
-SET client_min_messages = warning;
-CREATE EXTENSION approval;
-RESET client_min_messages;
 
 -- The administrator makes a login for the agent, one for each person, and one
 -- for whatever executes.
