@@ -89,7 +89,8 @@ help:
 	@echo 'make test           runs the whole suite on private servers; ONE=NAME runs one piece:'
 	@echo '                    regress, isolation, pgtap, pgtap/FILE, t, t/FILE, vectors, es6, demo, ...'
 	@echo 'make test-es6-full  the number formatter against all 100 million published numbers'
-	@echo 'make bench          measures'
+	@echo 'make bench          measures, for 45 minutes; QUICK=1 takes a first look, ONE=NAME runs one part:'
+	@echo '                    lifecycle, hash, scale (test/bench/README.md)'
 	@echo 'make lint           cppcheck, gcc and clang with all warnings as errors'
 	@echo 'make format         formats C and Perl; make format-check only says what would change'
 	@echo 'make typedefs       refreshes the list of types that the formatter needs'
@@ -114,7 +115,10 @@ test-es6-full: all
 	@test/es6/run 100000000
 
 bench:
-	@test/bench/run
+	@tools/deps build test
+	@tools/npm
+	@demo/stage
+	@test/bench/run $(ONE)
 
 lint:
 	@tools/lint
