@@ -21,6 +21,10 @@ use PostgreSQL::Test::Cluster;
 
 our @EXPORT = qw(new_node stage_settings);
 
+# The superuser, whoever runs the tests; the framework takes what is set
+# outside away when it is loaded.
+$ENV{PGUSER} = 'postgres';
+
 sub stage_settings
 {
 	my $top = File::Spec->rel2abs(dirname(__FILE__) . '/../..');
@@ -39,9 +43,12 @@ sub new_node
 	my $node = PostgreSQL::Test::Cluster->new($name);
 
 	# The extension refuses databases that are not UTF8.
-	$node->init(%opts,
-		extra =>
-		  [ '--encoding=UTF8', '--locale=C.UTF-8', @{ $opts{extra} // [] } ]);
+	$node->init(
+		%opts,
+		extra => [
+			'--username=postgres', '--encoding=UTF8',
+			'--locale=C.UTF-8', @{ $opts{extra} // [] }
+		]);
 	$node->append_conf('postgresql.conf', stage_settings());
 	$node->append_conf('postgresql.conf',
 		"shared_preload_libraries = 'approval'")
