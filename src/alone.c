@@ -61,12 +61,13 @@ alone_init(void)
 
 /*
  * Whether somebody else's SPI call is active: DO, CALL, a function in a
- * procedural language.  Has to be asked before our own SPI_connect.
+ * procedural language.  Has to be asked before our own SPI_connect.  Nothing
+ * can be registered under the empty name.
  */
 bool
 alone_spi_active(void)
 {
-	return SPI_unregister_relation("approval") != SPI_ERROR_UNCONNECTED;
+	return SPI_unregister_relation("") != SPI_ERROR_UNCONNECTED;
 }
 
 /*

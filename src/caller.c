@@ -28,9 +28,6 @@
 #include "settings.h"
 #include "store.h"
 
-/* Stands for every tenant in approval.logins. */
-#define ALL_TENANTS "*"
-
 static Statement select_login = {
 	.sql = "SELECT l.kind, l.actor, l.tenants FROM approval.logins l"
 	" WHERE l.login OPERATOR(pg_catalog.=) $1",
@@ -102,7 +99,7 @@ take_tenants(Datum value)
 	for (i = 0; i < count; i++)
 	{
 		cache.tenants[i] = TextDatumGetCString(elements[i]);
-		if (strcmp(cache.tenants[i], ALL_TENANTS) == 0)
+		if (strcmp(cache.tenants[i], CALLER_ALL_TENANTS) == 0)
 			cache.all_tenants = true;
 	}
 }
@@ -174,8 +171,8 @@ load_caller(void)
 	cache_valid = before == invalidations && !IsolationUsesXactSnapshot();
 }
 
-bool
-caller_allowed_tenant(const Caller *caller, const char *tenant)
+static bool
+allowed_tenant(const Caller *caller, const char *tenant)
 {
 	int			i;
 
@@ -209,13 +206,13 @@ caller_tenant(const Caller *caller, const char *wanted)
 	if (wanted)
 	{
 		args_check_length("tenant", wanted, ARGS_KEY_LIMIT);
-		if (strcmp(wanted, ALL_TENANTS) == 0 || !caller_allowed_tenant(caller, wanted))
+		if (strcmp(wanted, CALLER_ALL_TENANTS) == 0 || !allowed_tenant(caller, wanted))
 			tenant_refused();
 		return wanted;
 	}
 	if (!caller->all_tenants && caller->ntenants == 1)
 		return caller->tenants[0];
-	if (caller_allowed_tenant(caller, ""))
+	if (allowed_tenant(caller, ""))
 		return "";
 	ereport(ERROR,
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -302,4 +299,20 @@ caller_get(void)
 		cache.sight = role_sight(&cache);
 	}
 	return &cache;
+}
+
+/* A copy that lives as long as the current context. */
+const Caller *
+caller_copy(const Caller *caller)
+{
+	Caller	   *copy = palloc(sizeof(Caller));
+	int			i;
+
+	*copy = *caller;
+	copy->login = pstrdup(caller->login);
+	copy->actor = pstrdup(caller->actor);
+	copy->tenants = palloc(sizeof(char *) * (caller->ntenants + 1));
+	for (i = 0; i < caller->ntenants; i++)
+		copy->tenants[i] = pstrdup(caller->tenants[i]);
+	return copy;
 }

@@ -10,6 +10,9 @@
 
 #include "errors.h"
 
+/* Stands for every tenant in approval.logins. */
+#define CALLER_ALL_TENANTS "*"
+
 typedef enum LoginKind
 {
 	LOGIN_UNMAPPED,				/* no row in approval.logins */
@@ -44,7 +47,7 @@ typedef struct Caller
 
 extern void caller_init(void);
 extern const Caller *caller_get(void);
-extern bool caller_allowed_tenant(const Caller *caller, const char *tenant);
+extern const Caller *caller_copy(const Caller *caller);
 extern const char *caller_tenant(const Caller *caller, const char *wanted);
 extern const char *caller_actor(const Caller *caller, const char *wanted,
 								bool must_name, Refusal *refusal);

@@ -17,7 +17,7 @@
 #error "approval needs PostgreSQL 15 or newer"
 #endif
 
-/* 16: varlena macros moved out of postgres.h (d952373a98) */
+/* 16: varlena macros moved out of postgres.h */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
@@ -27,7 +27,7 @@
 #define pg_noreturn _Noreturn
 #endif
 
-/* 16: soft input errors (d9f7f5d32f); before it every one is an error */
+/* 16: soft input errors; before it every one is an error */
 #if PG_VERSION_NUM < 160000
 #define ereturn(context, value, ...) \
 	do { \
@@ -37,21 +37,21 @@
 	} while (0)
 #endif
 
-/* 17: PGPROC.lxid moved into PGPROC.vxid (ab355e3a88) */
+/* 17: PGPROC.lxid moved into PGPROC.vxid */
 #if PG_VERSION_NUM >= 170000
 #define MY_LXID (MyProc->vxid.lxid)
 #else
 #define MY_LXID (MyProc->lxid)
 #endif
 
-/* 16: EvalPlanQualInit got a list of result relations (70b42f2790) */
+/* 16: EvalPlanQualInit got a list of result relations */
 #if PG_VERSION_NUM >= 160000
 #define compat_eval_plan_qual_init(epq, estate) EvalPlanQualInit(epq, estate, NULL, NIL, -1, NIL)
 #else
 #define compat_eval_plan_qual_init(epq, estate) EvalPlanQualInit(epq, estate, NULL, NIL, -1)
 #endif
 
-/* 16: ExecInsertIndexTuples got onlySummarizing (19d8e2308b) */
+/* 16: ExecInsertIndexTuples got onlySummarizing */
 #if PG_VERSION_NUM >= 160000
 #define compat_insert_index_tuples(target, slot, estate, conflict, arbiters) \
 	ExecInsertIndexTuples(target, slot, estate, false, true, conflict, arbiters, false)
@@ -60,7 +60,7 @@
 	ExecInsertIndexTuples(target, slot, estate, false, true, conflict, arbiters)
 #endif
 
-/* 18: ExecCheckIndexConstraints got the tuple's own TID (9d9b9d46f3) */
+/* 18: ExecCheckIndexConstraints got the tuple's own TID */
 #if PG_VERSION_NUM >= 180000
 #define compat_check_index_constraints(target, slot, estate, conflict, arbiters) \
 	ExecCheckIndexConstraints(target, slot, estate, conflict, &(slot)->tts_tid, arbiters)
@@ -69,7 +69,7 @@
 	ExecCheckIndexConstraints(target, slot, estate, conflict, arbiters)
 #endif
 
-/* 18: index_beginscan got room for instrumentation (0fbceae841) */
+/* 18: index_beginscan got room for instrumentation */
 #if PG_VERSION_NUM >= 180000
 #define compat_index_beginscan(relation, index, snapshot, nkeys) \
 	index_beginscan(relation, index, snapshot, NULL, nkeys, 0)
@@ -78,14 +78,14 @@
 	index_beginscan(relation, index, snapshot, nkeys, 0)
 #endif
 
-/* 18: the compiled CHECK constraints got another name (ca87c415e2) */
+/* 18: the compiled CHECK constraints got another name */
 #if PG_VERSION_NUM >= 180000
 #define compat_check_exprs ri_CheckConstraintExprs
 #else
 #define compat_check_exprs ri_ConstraintExprs
 #endif
 
-/* 18: ExecutorRun lost its execute_once (3eea7a0c97) */
+/* 18: ExecutorRun lost its execute_once */
 #if PG_VERSION_NUM >= 180000
 #define EXECUTOR_RUN_ARGS QueryDesc *queryDesc, ScanDirection direction, uint64 count
 #define EXECUTOR_RUN_PASS queryDesc, direction, count

@@ -57,6 +57,10 @@ report_again(Call *call, Outcome outcome, const text *result)
 		return STEP_UNCHANGED;
 	if (call->request->outcome == OUTCOME_UNKNOWN && outcome != OUTCOME_UNKNOWN)
 		return STEP_WRITTEN;
+
+	/* a person was first, and knew no result: the receipt must not be lost */
+	if (call->request->outcome == outcome && call->request->nulls[REQ_RESULT])
+		return STEP_WRITTEN;
 	return call_refuse(call, REASON_OUTCOME_CONFLICT);
 }
 

@@ -216,6 +216,16 @@ errors_raise_null(const char *argument)
 	pg_unreachable();
 }
 
+/* In core's words, which frameworks know how to retry. */
+void
+errors_raise_serialization(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("could not serialize access due to concurrent update")));
+	pg_unreachable();
+}
+
 /* approval.errors(): the table above, for people and for tests */
 Datum
 approval_errors(PG_FUNCTION_ARGS)

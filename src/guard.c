@@ -3,8 +3,9 @@
  * guard.c
  *	  The guard triggers, and the only way past them.
  *
- * A row changes only while a verb writes that very row, with the digest that
- * the verb has worked out for it; nothing is deleted or truncated.  This binds
+ * A row changes only while a verb writes that very row, along the table of
+ * moves, in no column that verbs never change, and with the digest that the
+ * verb has worked out for it; nothing is deleted or truncated.  This binds
  * the owner of the tables too.  It catches accidents: an owner can disable
  * triggers, and then the digests tell.
  *
@@ -15,6 +16,7 @@
 #include "access/htup_details.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
+#include "utils/datum.h"
 #include "utils/rel.h"
 
 #include "guard.h"
@@ -69,26 +71,36 @@ guard_called(FunctionCallInfo fcinfo)
 }
 
 static bool
-holds(HeapTuple row, TupleDesc desc, RequestColumn column, const void *bytes, int size)
+holds(const Request *row, RequestColumn column, const void *bytes, int size)
 {
-	bool		isnull;
-	Datum		value = heap_getattr(row, column + 1, desc, &isnull);
+	return !row->nulls[column] && memcmp(DatumGetPointer(row->values[column]), bytes, size) == 0;
+}
 
-	return !isnull && memcmp(DatumGetPointer(value), bytes, size) == 0;
+static bool
+unchanged(const Request *before, const Request *after, TupleDesc desc, int column)
+{
+	Form_pg_attribute att = TupleDescAttr(desc, column);
+
+	if (before->nulls[column] || after->nulls[column])
+		return before->nulls[column] == after->nulls[column];
+	return datumIsEqual(before->values[column], after->values[column],
+						att->attbyval, att->attlen);
 }
 
 /* Why an update is not allowed, or NULL. */
 static const char *
-update_problem(const TriggerData *trigger)
+update_problem(const Request *before, const Request *after, TupleDesc desc)
 {
-	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
+	int			i;
 
-	if (!writing)
-		return "no verb is writing";
-	if (!holds(trigger->tg_trigtuple, desc, REQ_ID, &writing_id, sizeof(Ulid)) ||
-		!holds(trigger->tg_newtuple, desc, REQ_ID, &writing_id, sizeof(Ulid)) ||
-		!holds(trigger->tg_newtuple, desc, REQ_ROW_DIGEST, &writing_digest, sizeof(Digest)))
+	if (!holds(before, REQ_ID, &writing_id, sizeof(Ulid)) ||
+		!holds(after, REQ_ROW_DIGEST, &writing_digest, sizeof(Digest)))
 		return "not the row that a verb is writing";
+	if (!state_legal(before->status, before->outcome, after->status, after->outcome))
+		return "illegal move";
+	for (i = 0; i < REQ_COUNT; i++)
+		if ((request_columns[i].flags & COLUMN_FIXED) && !unchanged(before, after, desc, i))
+			return "fixed column";
 	return NULL;
 }
 
@@ -97,11 +109,20 @@ Datum
 approval_guard_request(PG_FUNCTION_ARGS)
 {
 	const TriggerData *trigger = guard_called(fcinfo);
+	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
+	Request		before;
+	Request		after;
 	const char *problem;
 
 	if (!TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
 		guard_refuse(trigger, "nothing is removed");
-	problem = update_problem(trigger);
+	if (!writing)
+		guard_refuse(trigger, "no verb is writing");
+	if (desc->natts != REQ_COUNT)
+		guard_refuse(trigger, "not the table of this library");
+	request_load(&before, trigger->tg_trigtuple, desc);
+	request_load(&after, trigger->tg_newtuple, desc);
+	problem = update_problem(&before, &after, desc);
 	if (problem)
 		guard_refuse(trigger, problem);
 	return PointerGetDatum(trigger->tg_newtuple);

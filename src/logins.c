@@ -82,7 +82,8 @@ check_tenants(ArrayType *tenants)
 			errors_raise_null("tenants");
 		tenant = TextDatumGetCString(values[i]);
 		args_check_length("tenants", tenant, ARGS_KEY_LIMIT);
-		notify_tenant_exists(tenant);
+		if (strcmp(tenant, CALLER_ALL_TENANTS) != 0)
+			notify_tenant_exists(tenant);
 	}
 }
 

@@ -141,9 +141,7 @@ need_keys(void)
 	make_key(KEY_CHANNELS, fresh, sizeof(fresh));
 	read_keys();
 	if (!has_secret)
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("could not serialize access due to concurrent update")));
+		errors_raise_serialization();
 }
 
 /* From now on the common channel says nothing. */

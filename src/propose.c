@@ -66,7 +66,7 @@ take_definition(Call *call, Digest *digest, bool *given)
 static bool
 check_retry_of(Call *call, const Ulid *retry_of)
 {
-	Request    *earlier = row_find(call->tenant, retry_of);
+	Request    *earlier = row_find(call->tenant, retry_of, NULL);
 	Effective	effective;
 
 	call->id = *retry_of;
@@ -80,6 +80,8 @@ check_retry_of(Call *call, const Ulid *retry_of)
 	if (effective.status == STATUS_PENDING || effective.status == STATUS_APPROVED ||
 		effective.outcome == OUTCOME_IN_FLIGHT || effective.outcome == OUTCOME_UNKNOWN)
 	{
+		call->request = earlier;
+		call->effective = effective;
 		call_refuse(call, REASON_STALE_STATE);
 		return false;
 	}
@@ -206,9 +208,7 @@ answer_existing(Call *call, const char *tool_call_id)
 
 	call->request = NULL;
 	if (existing == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("could not serialize access due to concurrent update")));
+		errors_raise_serialization();
 	proposed = request_digest_at(existing, REQ_PROPOSED_HASH);
 	if (!request_text_is(existing, REQ_REQUESTER_LOGIN, call->caller->login) ||
 		(memcmp(&hash, request_digest_at(existing, REQ_ACTION_HASH), sizeof(Digest)) != 0 &&

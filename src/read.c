@@ -16,6 +16,8 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "args.h"
 #include "canonical.h"
@@ -29,9 +31,26 @@ PG_FUNCTION_INFO_V1(approval_outcomes);
 PG_FUNCTION_INFO_V1(approval_caller_tenants);
 PG_FUNCTION_INFO_V1(approval_caller_reads);
 
-static void build_conversation(Statement *statement);
+/* Which requests of a conversation. */
+typedef enum Extent
+{
+	EXTENT_ALL,
+	EXTENT_OPEN,				/* not settled */
+	EXTENT_PENDING
+}			Extent;
 
-static Statement select_conversation = {.build = build_conversation};
+static void build_all(Statement *statement);
+static void build_open(Statement *statement);
+static void build_pending(Statement *statement);
+
+static Statement select_conversation[] = {
+	[EXTENT_ALL] = {.build = build_all},
+	[EXTENT_OPEN] = {.build = build_open},
+	[EXTENT_PENDING] = {.build = build_pending},
+};
+
+/* Rows that are in memory at a time. */
+#define BATCH 100
 
 /* All tenants that there are, one index probe each. */
 static Statement select_tenants = {
@@ -43,20 +62,21 @@ static Statement select_tenants = {
 	" SELECT t.tenant FROM t WHERE t.tenant IS NOT NULL",
 };
 
+/* The condition is that of the index requests_open, or a part of it. */
 static void
-build_conversation(Statement *statement)
+build_extent(Statement *statement, const char *condition)
 {
 	StringInfoData sql;
 
 	initStringInfo(&sql);
 	appendStringInfoString(&sql, "SELECT ");
 	row_columns(&sql, "r.");
-	appendStringInfoString(&sql,
-						   " FROM approval.requests r WHERE r.tenant OPERATOR(pg_catalog.=) $1"
-						   " AND r.conversation_id OPERATOR(pg_catalog.=) $2"
-						   " AND ($3 IS NULL OR r.requester_login OPERATOR(pg_catalog.=) $3)"
-						   " AND ($4 IS NULL OR r.run_id OPERATOR(pg_catalog.=) $4)"
-						   " ORDER BY r.id");
+	appendStringInfo(&sql,
+					 " FROM approval.requests r WHERE r.tenant OPERATOR(pg_catalog.=) $1"
+					 " AND r.conversation_id OPERATOR(pg_catalog.=) $2"
+					 " AND ($3 IS NULL OR r.requester_login OPERATOR(pg_catalog.=) $3)"
+					 " AND ($4 IS NULL OR r.run_id OPERATOR(pg_catalog.=) $4)"
+					 "%s ORDER BY r.id", condition);
 	statement->sql = sql.data;
 	statement->nparams = 4;
 	statement->types[0] = TEXTOID;
@@ -65,7 +85,26 @@ build_conversation(Statement *statement)
 	statement->types[3] = TEXTOID;
 }
 
-/* Readers go by the start of the statement, as the views do. */
+static void
+build_all(Statement *statement)
+{
+	build_extent(statement, "");
+}
+
+static void
+build_open(Statement *statement)
+{
+	build_extent(statement,
+				 " AND (r.status OPERATOR(pg_catalog.=) ANY ('{pending,approved}'::pg_catalog.text[])"
+				 " OR r.outcome OPERATOR(pg_catalog.=) ANY ('{in_flight,unknown}'::pg_catalog.text[]))");
+}
+
+static void
+build_pending(Statement *statement)
+{
+	build_extent(statement, " AND r.status OPERATOR(pg_catalog.=) 'pending'");
+}
+
 static bool
 may_see(const Call *call, const Request *request)
 {
@@ -81,6 +120,7 @@ may_see(const Call *call, const Request *request)
 	return false;
 }
 
+/* Readers go by the start of the statement, as the views do. */
 static Step
 found(Call *call, Request *request)
 {
@@ -100,7 +140,7 @@ request_of(Call *call)
 	call_tenant(call, 1);
 	call->id = *id;
 	call->has_id = true;
-	return found(call, row_find(call->tenant, id));
+	return found(call, row_find(call->tenant, id, NULL));
 }
 
 /* request_for(conversation_id, tool_call_id, tenant) */
@@ -127,50 +167,66 @@ approval_request_for(PG_FUNCTION_ARGS)
 	return verb_plain(fcinfo, "request_for", request_for, ANSWER_REQUEST);
 }
 
-/* The rows of a conversation that the caller may see, in order of proposal. */
-static Request *
-conversation(Call *call, const char *conversation_id, const char *run_id, uint64 *count)
+/* What is done with each row of a conversation. */
+typedef void (*Visit) (const Request *request, Effective effective, void *state);
+
+/*
+ * Visits the rows of a conversation that the caller may see, in order of
+ * proposal and in the active snapshot, a batch at a time.
+ */
+static void
+visit_conversation(const Call *call, const char *conversation_id, const char *run_id,
+				   Extent extent, Visit visit, void *state)
 {
 	Sight		sight = call->caller->sight;
+	TimestampTz now = GetCurrentStatementStartTimestamp();
 	Datum		values[4];
 	char		nulls[4];
-	Request    *requests;
+	Portal		cursor;
+	MemoryContext batch = AllocSetContextCreate(CurrentMemoryContext, "approval rows",
+												ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old;
 	uint64		i;
 
 	param_text(values, nulls, 0, call->tenant);
 	param_text(values, nulls, 1, conversation_id);
 	param_text(values, nulls, 2, sight == SIGHT_TENANT ? NULL : call->caller->login);
 	param_text(values, nulls, 3, run_id);
-	*count = store_run(&select_conversation, values, nulls, SPI_OK_SELECT, 0);
-	requests = palloc(sizeof(Request) * (*count + 1));
-	for (i = 0; i < *count; i++)
-		request_load(&requests[i], SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
-	return requests;
+	cursor = store_cursor(&select_conversation[extent], values, nulls);
+	do
+	{
+		SPI_cursor_fetch(cursor, true, BATCH);
+		old = MemoryContextSwitchTo(batch);
+		for (i = 0; i < SPI_processed; i++)
+		{
+			Request		request;
+
+			request_load(&request, SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
+			visit(&request, request_effective(&request, now), state);
+		}
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(batch);
+		i = SPI_processed;
+		SPI_freetuptable(SPI_tuptable);
+	} while (i > 0);
+	SPI_cursor_close(cursor);
+	MemoryContextDelete(batch);
 }
 
-/*
- * The digest of a set of pending calls: SHA-256 of the canonical JSON array of
- * [id, review_hash] in order of id.
- */
+/* A reader's rows come from one snapshot. */
 static void
-seen_set(Request *const *requests, uint64 count, Digest *out)
+begin_reading(Call *call, FunctionCallInfo fcinfo, const char *verb)
 {
-	StringInfoData doc;
-	uint64		i;
+	InitMaterializedSRF(fcinfo, 0);
+	verb_begin(call, fcinfo, verb);
+	PushActiveSnapshot(GetTransactionSnapshot());
+}
 
-	initStringInfo(&doc);
-	appendStringInfoChar(&doc, '[');
-	for (i = 0; i < count; i++)
-	{
-		char		id[ULID_TEXT_LEN + 1];
-		char		hex[DIGEST_TEXT_LEN + 1];
-
-		ulid_to_text(request_id(requests[i]), id);
-		digest_to_hex(request_digest_at(requests[i], REQ_REVIEW_HASH), hex);
-		appendStringInfo(&doc, "%s[\"%s\",\"%s\"]", i ? "," : "", id, hex);
-	}
-	appendStringInfoChar(&doc, ']');
-	digest_of(doc.data, doc.len, out);
+static void
+end_reading(Call *call)
+{
+	PopActiveSnapshot();
+	verb_end(call);
 }
 
 /* The columns of pending(), in order, followed by seen_set. */
@@ -202,37 +258,64 @@ put_columns(ReturnSetInfo *rsinfo, const Request *request, const RequestColumn *
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
+/* pending() goes over its rows twice: for the digest, and to return them. */
+typedef struct Waiting
+{
+	ReturnSetInfo *rsinfo;
+	StringInfoData set;
+	Digest		digest;
+} Waiting;
+
+/*
+ * The digest of a set of pending calls: SHA-256 of the canonical JSON array of
+ * [id, review_hash] in order of id.
+ */
+static void
+add_to_set(const Request *request, Effective effective, void *state)
+{
+	Waiting    *waiting = state;
+	char		id[ULID_TEXT_LEN + 1];
+	char		hex[DIGEST_TEXT_LEN + 1];
+
+	if (effective.status != STATUS_PENDING)
+		return;
+	ulid_to_text(request_id(request), id);
+	digest_to_hex(request_digest_at(request, REQ_REVIEW_HASH), hex);
+	appendStringInfo(&waiting->set, "%s[\"%s\",\"%s\"]", waiting->set.len > 1 ? "," : "", id, hex);
+}
+
+static void
+put_waiting(const Request *request, Effective effective, void *state)
+{
+	Waiting    *waiting = state;
+	Datum		set = DigestPGetDatum(&waiting->digest);
+	bool		set_null = false;
+
+	if (effective.status == STATUS_PENDING)
+		put_columns(waiting->rsinfo, request, pending_columns, lengthof(pending_columns),
+					&set, &set_null, 1);
+}
+
 /* pending(conversation_id, tenant): what waits for a person. */
 Datum
 approval_pending(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	TimestampTz now = GetCurrentStatementStartTimestamp();
 	Call		call;
 	const char *conversation_id;
-	Request    *requests;
-	Request   **waiting;
-	Digest		digest;
-	Datum		set = DigestPGetDatum(&digest);
-	bool		set_null = false;
-	uint64		count;
-	uint64		n = 0;
-	uint64		i;
+	Waiting		waiting;
 
-	InitMaterializedSRF(fcinfo, 0);
-	verb_begin(&call, fcinfo, "pending");
+	begin_reading(&call, fcinfo, "pending");
+	waiting.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	conversation_id = args_required(fcinfo, 0, "conversation_id", ARGS_KEY_LIMIT);
 	call_tenant(&call, 1);
-	requests = conversation(&call, conversation_id, NULL, &count);
-	waiting = palloc(sizeof(Request *) * (count + 1));
-	for (i = 0; i < count; i++)
-		if (request_effective(&requests[i], now).status == STATUS_PENDING)
-			waiting[n++] = &requests[i];
-	seen_set(waiting, n, &digest);
-	for (i = 0; i < n; i++)
-		put_columns(rsinfo, waiting[i], pending_columns, lengthof(pending_columns),
-					&set, &set_null, 1);
-	verb_end(&call);
+
+	initStringInfo(&waiting.set);
+	appendStringInfoChar(&waiting.set, '[');
+	visit_conversation(&call, conversation_id, NULL, EXTENT_PENDING, add_to_set, &waiting);
+	appendStringInfoChar(&waiting.set, ']');
+	digest_of(waiting.set.data, waiting.set.len, &waiting.digest);
+	visit_conversation(&call, conversation_id, NULL, EXTENT_PENDING, put_waiting, &waiting);
+	end_reading(&call);
 	return (Datum) 0;
 }
 
@@ -289,9 +372,16 @@ not_executed_record(const Request *request, Effective effective)
 	return out.data;
 }
 
-static void
-put_outcome(ReturnSetInfo *rsinfo, const Request *request, Effective effective)
+typedef struct Outcomes
 {
+	ReturnSetInfo *rsinfo;
+	bool		open_only;
+} Outcomes;
+
+static void
+put_outcome(const Request *request, Effective effective, void *state)
+{
+	Outcomes   *outcomes = state;
 	Request		shown = *request;
 	const char *verdict = verdict_word(request);
 	char	   *record = not_executed_record(request, effective);
@@ -299,6 +389,8 @@ put_outcome(ReturnSetInfo *rsinfo, const Request *request, Effective effective)
 	Datum		more[OUTCOMES_MORE] = {0};
 	bool		nulls[OUTCOMES_MORE] = {false, false, false, false};
 
+	if (outcomes->open_only && !is_open(effective))
+		return;
 	if (effective.status != request->status)
 		request_move(&shown, effective.status, effective.cause);
 	if (effective.outcome != request->outcome)
@@ -311,7 +403,7 @@ put_outcome(ReturnSetInfo *rsinfo, const Request *request, Effective effective)
 	nulls[3] = (record == NULL);
 	if (record)
 		more[3] = CStringGetTextDatum(record);
-	put_columns(rsinfo, &shown, outcomes_columns, lengthof(outcomes_columns),
+	put_columns(outcomes->rsinfo, &shown, outcomes_columns, lengthof(outcomes_columns),
 				more, nulls, OUTCOMES_MORE);
 }
 
@@ -331,31 +423,20 @@ take_switch(FunctionCallInfo fcinfo, int n, const char *name)
 Datum
 approval_outcomes(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	TimestampTz now = GetCurrentStatementStartTimestamp();
 	Call		call;
 	const char *conversation_id;
 	const char *run_id;
-	Request    *requests;
-	bool		open_only;
-	uint64		count;
-	uint64		i;
+	Outcomes	outcomes;
 
-	InitMaterializedSRF(fcinfo, 0);
-	verb_begin(&call, fcinfo, "outcomes");
+	begin_reading(&call, fcinfo, "outcomes");
+	outcomes.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	conversation_id = args_required(fcinfo, 0, "conversation_id", ARGS_KEY_LIMIT);
 	run_id = args_name(fcinfo, 1, "run_id");
-	open_only = take_switch(fcinfo, 2, "open_only");
+	outcomes.open_only = take_switch(fcinfo, 2, "open_only");
 	call_tenant(&call, 3);
-	requests = conversation(&call, conversation_id, run_id, &count);
-	for (i = 0; i < count; i++)
-	{
-		Effective	effective = request_effective(&requests[i], now);
-
-		if (!open_only || is_open(effective))
-			put_outcome(rsinfo, &requests[i], effective);
-	}
-	verb_end(&call);
+	visit_conversation(&call, conversation_id, run_id,
+					   outcomes.open_only ? EXTENT_OPEN : EXTENT_ALL, put_outcome, &outcomes);
+	end_reading(&call);
 	return (Datum) 0;
 }
 

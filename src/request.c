@@ -79,18 +79,12 @@ take_states(Request *request)
 	}
 }
 
-/* Takes a row whose first columns are those of the table, in its order. */
+/* Takes a row of the table. */
 void
 request_load(Request *request, HeapTuple row, TupleDesc desc)
 {
-	int			i;
-
-	Assert(desc->natts >= REQ_COUNT);
-	if (desc->natts == REQ_COUNT)
-		heap_deform_tuple(row, desc, request->values, request->nulls);
-	else
-		for (i = 0; i < REQ_COUNT; i++)
-			request->values[i] = heap_getattr(row, i + 1, desc, &request->nulls[i]);
+	Assert(desc->natts == REQ_COUNT);
+	heap_deform_tuple(row, desc, request->values, request->nulls);
 	memset(request->hashed, false, sizeof(request->hashed));
 	take_states(request);
 }

@@ -36,28 +36,14 @@ row_columns(StringInfo sql, const char *prefix)
 		appendStringInfo(sql, "%s%s%s", i ? ", " : "", prefix, request_columns[i].name);
 }
 
-/* A table of ours has the columns that we know, or the library is not its. */
-static Relation
-open_checked(OwnRelation which, LOCKMODE lockmode, int columns)
-{
-	Relation	relation = table_of_ours(which, lockmode);
-
-	if (RelationGetDescr(relation)->natts != columns)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the library approval does not match the installed version of the extension"),
-				 errhint("Run ALTER EXTENSION approval UPDATE, or restart with the library that belongs to it.")));
-	return relation;
-}
-
 static Request *
-find(OwnRelation index, const Datum *keys, int nkeys, bool lock)
+find(OwnRelation index, const Datum *keys, int nkeys, Snapshot snapshot, bool lock)
 {
-	Relation	requests = open_checked(OWN_REQUESTS, lock ? RowExclusiveLock : AccessShareLock, REQ_COUNT);
+	Relation	requests = table_of_ours(OWN_REQUESTS, lock ? RowExclusiveLock : AccessShareLock, REQ_COUNT);
 	Request    *request = NULL;
 	Found		found;
 
-	if (table_find(requests, index, keys, nkeys, lock, &found))
+	if (table_find(requests, index, keys, nkeys, snapshot, lock, &found))
 	{
 		request = palloc(sizeof(Request));
 		request_load(request, found.tuple, RelationGetDescr(requests));
@@ -68,26 +54,27 @@ find(OwnRelation index, const Datum *keys, int nkeys, bool lock)
 }
 
 static Request *
-find_by_id(const char *tenant, const Ulid *id, bool lock)
+find_by_id(const char *tenant, const Ulid *id, Snapshot snapshot, bool lock)
 {
 	Datum		keys[2];
 
 	keys[0] = CStringGetTextDatum(tenant);
 	keys[1] = UlidPGetDatum(id);
-	return find(OWN_REQUESTS_BY_ID, keys, 2, lock);
+	return find(OWN_REQUESTS_BY_ID, keys, 2, snapshot, lock);
 }
 
 /* Waits for whoever holds the row; NULL if there is none. */
 Request *
 row_lock(const char *tenant, const Ulid *id)
 {
-	return find_by_id(tenant, id, true);
+	return find_by_id(tenant, id, NULL, true);
 }
 
+/* Without locking it, in a snapshot of the caller's or, if NULL, in a fresh one. */
 Request *
-row_find(const char *tenant, const Ulid *id)
+row_find(const char *tenant, const Ulid *id, Snapshot snapshot)
 {
-	return find_by_id(tenant, id, false);
+	return find_by_id(tenant, id, snapshot, false);
 }
 
 Request *
@@ -98,7 +85,7 @@ row_find_call(const char *tenant, const char *conversation_id, const char *tool_
 	keys[0] = CStringGetTextDatum(tenant);
 	keys[1] = CStringGetTextDatum(conversation_id);
 	keys[2] = CStringGetTextDatum(tool_call_id);
-	return find(OWN_REQUESTS_BY_CALL, keys, 3, false);
+	return find(OWN_REQUESTS_BY_CALL, keys, 3, NULL, false);
 }
 
 bool
@@ -163,7 +150,7 @@ append_event(Call *call, const char *kind, const char *note, Event *event, Diges
 static void
 insert_event(Writer *writer, const Event *event, const Digest *hash)
 {
-	Relation	events = open_checked(OWN_EVENTS, RowExclusiveLock, EV_COUNT);
+	Relation	events = table_of_ours(OWN_EVENTS, RowExclusiveLock, EV_COUNT);
 	Datum		values[EV_COUNT];
 	bool		nulls[EV_COUNT];
 
@@ -182,7 +169,7 @@ set_text(Datum *values, bool *nulls, DecisionColumn column, const char *value)
 static void
 insert_decision(Writer *writer, const Event *event, const Decision *decision)
 {
-	Relation	decisions = open_checked(OWN_DECISIONS, RowExclusiveLock, DEC_COUNT);
+	Relation	decisions = table_of_ours(OWN_DECISIONS, RowExclusiveLock, DEC_COUNT);
 	Datum		values[DEC_COUNT];
 	bool		nulls[DEC_COUNT] = {0};
 
@@ -206,7 +193,7 @@ insert_decision(Writer *writer, const Event *event, const Decision *decision)
 static void
 update_request(Writer *writer, Request *request)
 {
-	Relation	requests = open_checked(OWN_REQUESTS, RowExclusiveLock, REQ_COUNT);
+	Relation	requests = table_of_ours(OWN_REQUESTS, RowExclusiveLock, REQ_COUNT);
 
 	guard_open(request_id(request), request_digest_at(request, REQ_ROW_DIGEST));
 	PG_TRY();
@@ -243,7 +230,7 @@ row_write(Call *call, const char *kind, const char *note, const Decision *decisi
 bool
 row_insert(Call *call, const char *kind)
 {
-	Relation	requests = open_checked(OWN_REQUESTS, RowExclusiveLock, REQ_COUNT);
+	Relation	requests = table_of_ours(OWN_REQUESTS, RowExclusiveLock, REQ_COUNT);
 	Writer		writer;
 	Event		event;
 	Digest		hash;

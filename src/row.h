@@ -10,10 +10,12 @@
 #ifndef APPROVAL_ROW_H
 #define APPROVAL_ROW_H
 
+#include "utils/snapshot.h"
+
 #include "verb.h"
 
 extern Request *row_lock(const char *tenant, const Ulid *id);
-extern Request *row_find(const char *tenant, const Ulid *id);
+extern Request *row_find(const char *tenant, const Ulid *id, Snapshot snapshot);
 extern Request *row_find_call(const char *tenant, const char *conversation_id,
 							  const char *tool_call_id);
 extern bool row_intact(Request *request);

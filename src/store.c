@@ -112,3 +112,27 @@ store_run(Statement *statement, Datum *values, const char *nulls,
 			 SPI_result_code_string(code));
 	return SPI_processed;
 }
+
+/* Run a query in the active snapshot, which the caller has pushed. */
+uint64
+store_read(Statement *statement, Datum *values, const char *nulls)
+{
+	int			code;
+
+	if (statement->plan == NULL)
+		store_prepare(statement);
+	code = SPI_execute_plan(statement->plan, values, nulls, true, 0);
+	if (code != SPI_OK_SELECT)
+		elog(ERROR, "unexpected result of \"%s\": %s", statement->sql,
+			 SPI_result_code_string(code));
+	return SPI_processed;
+}
+
+/* The same, row after row: for what may be too many to hold. */
+Portal
+store_cursor(Statement *statement, Datum *values, const char *nulls)
+{
+	if (statement->plan == NULL)
+		store_prepare(statement);
+	return SPI_cursor_open(NULL, statement->plan, values, nulls, true);
+}

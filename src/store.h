@@ -10,7 +10,7 @@
 
 #include "executor/spi.h"
 
-#define STORE_MAX_PARAMS 80
+#define STORE_MAX_PARAMS 10
 
 /* A statement with its kept plan; one static variable each. */
 typedef struct Statement
@@ -34,5 +34,7 @@ extern void store_open(Store *store);
 extern void store_close(const Store *store);
 extern uint64 store_run(Statement *statement, Datum *values, const char *nulls,
 						int expected, long limit);
+extern uint64 store_read(Statement *statement, Datum *values, const char *nulls);
+extern Portal store_cursor(Statement *statement, Datum *values, const char *nulls);
 
 #endif							/* APPROVAL_STORE_H */

@@ -6,8 +6,9 @@
  * Verbs touch one row by its key.  A statement for that spends most of its time
  * in setting up the executor, so the hot path goes through the layer below:
  * an index scan and a tuple lock to find a row, and what logical replication
- * uses to apply one (execReplication.c) to write it, with constraints, indexes
- * and triggers as ever.
+ * uses to apply one (execReplication.c) to write it, with indexes, constraints
+ * and row triggers.  Statement triggers do not fire, since there is no
+ * statement.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,6 +24,7 @@
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
@@ -32,6 +34,7 @@
 #include "utils/syscache.h"
 
 #include "compat.h"
+#include "errors.h"
 #include "table.h"
 
 #define MAX_KEYS 3
@@ -87,11 +90,21 @@ approval_table_changed(PG_FUNCTION_ARGS)
 	return PointerGetDatum(NULL);
 }
 
-/* Close it without unlocking: locks are kept until the transaction ends. */
+/*
+ * Opens a table that has the columns we know, or the library is not its.  Close
+ * it without unlocking: locks are kept until the transaction ends.
+ */
 Relation
-table_of_ours(OwnRelation which, LOCKMODE lockmode)
+table_of_ours(OwnRelation which, LOCKMODE lockmode, int columns)
 {
-	return table_open(table_oid(which), lockmode);
+	Relation	relation = table_open(table_oid(which), lockmode);
+
+	if (RelationGetDescr(relation)->natts != columns)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the library approval does not match the installed version of the extension"),
+				 errhint("Run ALTER EXTENSION approval UPDATE, or restart with the library that belongs to it.")));
+	return relation;
 }
 
 static void
@@ -136,9 +149,7 @@ lock_found(Relation relation, TupleTableSlot *slot)
 				return false;
 			/* FALLTHROUGH */
 		case TM_Updated:
-			ereport(ERROR,
-					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-					 errmsg("could not serialize access due to concurrent update")));
+			errors_raise_serialization();
 		default:
 			elog(ERROR, "a request was changed by the command that locks it");
 	}
@@ -147,12 +158,13 @@ lock_found(Relation relation, TupleTableSlot *slot)
 
 /*
  * The row with these keys in a unique index, as this transaction sees it, and
- * with "lock" as nobody can change it any more.  A fresh snapshot under READ
- * COMMITTED, since the caller's statement may have begun long ago.
+ * with "lock" as nobody can change it any more.  Without a snapshot of the
+ * caller's a fresh one is taken under READ COMMITTED: the statement that calls
+ * may have begun long ago.
  */
 bool
 table_find(Relation relation, OwnRelation by, const Datum *keys, int nkeys,
-		   bool lock, Found *found)
+		   Snapshot snapshot, bool lock, Found *found)
 {
 	Relation	index = index_open(table_oid(by), AccessShareLock);
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
@@ -162,7 +174,7 @@ table_find(Relation relation, OwnRelation by, const Datum *keys, int nkeys,
 
 	Assert(nkeys <= MAX_KEYS);
 	equality_keys(index, keys, nkeys, scan_keys);
-	PushActiveSnapshot(GetTransactionSnapshot());
+	PushActiveSnapshot(snapshot ? snapshot : GetTransactionSnapshot());
 	scan = compat_index_beginscan(relation, index, GetActiveSnapshot(), nkeys);
 	index_rescan(scan, scan_keys, nkeys, NULL, 0);
 	there = index_getnext_slot(scan, ForwardScanDirection, slot);
@@ -194,17 +206,37 @@ table_write_begin(Writer *writer)
 void
 table_write_end(Writer *writer)
 {
+	ListCell   *cell;
+
 	AfterTriggerEndQuery(writer->estate);
+	foreach(cell, writer->estate->es_opened_result_relations)
+	{
+		ResultRelInfo *target = lfirst(cell);
+
+		ExecCloseIndices(target);
+		table_close(target->ri_RelationDesc, NoLock);
+	}
 	ExecResetTupleTable(writer->estate->es_tupleTable, false);
 	PopActiveSnapshot();
 	FreeExecutorState(writer->estate);
 	CommandCounterIncrement();
 }
 
+/* Whether the one CHECK of a table is the one that verbs have tested already. */
+static bool
+only_own_check(Relation relation)
+{
+	TupleConstr *constraints = relation->rd_att->constr;
+
+	return constraints && constraints->num_check == 1 &&
+		strcmp(constraints->check[0].ccname, psprintf("%s_sound", RelationGetRelationName(relation))) == 0;
+}
+
 /*
- * A result relation with its indexes.  The executor would parse the text of
- * each CHECK anew for every row; verbs call the C function behind it instead
- * (sound.c), and leave the constraint to guard what anybody else inserts.
+ * A result relation with its indexes, open until the end.  The executor would
+ * parse the text of each CHECK anew for every row; verbs call the C function
+ * behind ours instead (sound.c).  If an administrator has added others, all of
+ * them are tested.
  */
 static ResultRelInfo *
 open_target(Writer *writer, Relation relation, bool speculative)
@@ -214,10 +246,12 @@ open_target(Writer *writer, Relation relation, bool speculative)
 
 	target = makeNode(ResultRelInfo);
 	InitResultRelInfo(target, relation, 0, NULL, 0);
-	if (relation->rd_att->constr && relation->rd_att->constr->num_check > 0)
-		target->compat_check_exprs =
-			palloc0(sizeof(ExprState *) * relation->rd_att->constr->num_check);
+	if (only_own_check(relation))
+		target->compat_check_exprs = palloc0(sizeof(ExprState *));
 	ExecOpenIndices(target, speculative);
+	RelationIncrementReferenceCount(relation);
+	writer->estate->es_opened_result_relations =
+		lappend(writer->estate->es_opened_result_relations, target);
 	MemoryContextSwitchTo(old);
 	return target;
 }
@@ -234,6 +268,23 @@ row_slot(Relation relation, const Datum *values, const bool *nulls)
 	return ExecStoreVirtualTuple(slot);
 }
 
+/* A trigger of somebody's that skips our row must not go unnoticed. */
+static void
+row_suppressed(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
+			 errmsg("a trigger suppressed a row of the approval tables"),
+			 errhint("Triggers on these tables may look at rows, and must return them.")));
+}
+
+static void
+check_written(TupleTableSlot *slot)
+{
+	if (!ItemPointerIsValid(&slot->tts_tid))
+		row_suppressed();
+}
+
 void
 table_insert(Writer *writer, Relation relation, const Datum *values, const bool *nulls)
 {
@@ -241,10 +292,11 @@ table_insert(Writer *writer, Relation relation, const Datum *values, const bool 
 	TupleTableSlot *slot = row_slot(relation, values, nulls);
 
 	ExecSimpleRelationInsert(target, writer->estate, slot);
-	ExecCloseIndices(target);
+	check_written(slot);
 	ExecDropSingleTupleTableSlot(slot);
 }
 
+/* Over a row that table_find has locked, so that nobody else is in the way. */
 void
 table_update(Writer *writer, Relation relation, ItemPointer tid,
 			 const Datum *values, const bool *nulls)
@@ -258,7 +310,7 @@ table_update(Writer *writer, Relation relation, ItemPointer tid,
 	compat_eval_plan_qual_init(&epq, writer->estate);
 	ExecSimpleRelationUpdate(target, writer->estate, &epq, before, after);
 	EvalPlanQualEnd(&epq);
-	ExecCloseIndices(target);
+	check_written(after);
 	ExecDropSingleTupleTableSlot(before);
 	ExecDropSingleTupleTableSlot(after);
 }
@@ -280,9 +332,7 @@ check_visible(Relation relation, ItemPointer tid)
 		table_tuple_satisfies_snapshot(relation, slot, GetActiveSnapshot());
 	ExecDropSingleTupleTableSlot(slot);
 	if (!visible)
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("could not serialize access due to concurrent update")));
+		errors_raise_serialization();
 }
 
 /* One attempt of a speculative insertion; false if somebody else was faster. */
@@ -300,6 +350,16 @@ insert_speculatively(Writer *writer, ResultRelInfo *target, TupleTableSlot *slot
 	return !conflict;
 }
 
+static void
+before_insert(Writer *writer, ResultRelInfo *target, TupleTableSlot *slot)
+{
+	if (target->ri_TrigDesc && target->ri_TrigDesc->trig_insert_before_row &&
+		!ExecBRInsertTriggers(writer->estate, target, slot))
+		row_suppressed();
+	if (target->ri_RelationDesc->rd_att->constr)
+		ExecConstraints(target, slot, writer->estate);
+}
+
 /*
  * INSERT ... ON CONFLICT DO NOTHING: waits for a concurrent insertion of the
  * same key, and is false if that was committed, or was there before.
@@ -314,10 +374,11 @@ table_insert_new(Writer *writer, Relation relation, OwnRelation index,
 	ItemPointerData tid;
 	bool		inserted;
 
-	if (relation->rd_att->constr)
-		ExecConstraints(target, slot, writer->estate);
+	before_insert(writer, target, slot);
 	do
 	{
+		CHECK_FOR_INTERRUPTS();
+		ItemPointerSetInvalid(&slot->tts_tid);
 		if (!compat_check_index_constraints(target, slot, writer->estate, &tid, arbiters))
 		{
 			check_visible(relation, &tid);
@@ -326,7 +387,8 @@ table_insert_new(Writer *writer, Relation relation, OwnRelation index,
 		}
 		inserted = insert_speculatively(writer, target, slot, arbiters);
 	} while (!inserted);
-	ExecCloseIndices(target);
+	if (inserted)
+		ExecARInsertTriggers(writer->estate, target, slot, NIL, NULL);
 	ExecDropSingleTupleTableSlot(slot);
 	return inserted;
 }

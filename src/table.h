@@ -14,6 +14,7 @@
 #include "storage/itemptr.h"
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
+#include "utils/snapshot.h"
 
 /* Receives a row that was found; it lives as long as the current context. */
 typedef struct Found
@@ -25,7 +26,7 @@ typedef struct Found
 /* One or more rows being written, in one command. */
 typedef struct Writer
 {
-	EState	   *estate;
+	EState	   *estate;			/* its result relations stay open to the end */
 } Writer;
 
 /* What we open on every call. */
@@ -42,9 +43,9 @@ typedef enum OwnRelation
 
 extern void table_init(void);
 extern Oid	table_oid(OwnRelation which);
-extern Relation table_of_ours(OwnRelation which, LOCKMODE lockmode);
+extern Relation table_of_ours(OwnRelation which, LOCKMODE lockmode, int columns);
 extern bool table_find(Relation relation, OwnRelation index, const Datum *keys, int nkeys,
-					   bool lock, Found *found);
+					   Snapshot snapshot, bool lock, Found *found);
 
 extern void table_write_begin(Writer *writer);
 extern void table_insert(Writer *writer, Relation relation, const Datum *values, const bool *nulls);

@@ -47,14 +47,17 @@ static Statement insert_refusal = {
 void
 verb_begin(Call *call, FunctionCallInfo fcinfo, const char *verb)
 {
+	const Caller *caller;
+
 	memset(call, 0, sizeof(*call));
 	call->fcinfo = fcinfo;
 	call->verb = verb;
 	call->result_context = CurrentMemoryContext;
-	call->caller = caller_get();
-	call->actor = call->caller->actor;
+	caller = caller_get();
 	call->spi_active = alone_spi_active();
 	store_open(&call->store);
+	call->caller = caller_copy(caller);
+	call->actor = call->caller->actor;
 }
 
 void

@@ -35,7 +35,7 @@ typedef struct Call
 {
 	FunctionCallInfo fcinfo;
 	const char *verb;
-	const Caller *caller;
+	const Caller *caller;		/* a copy: the cache may be read again meanwhile */
 	const char *tenant;
 	const char *actor;			/* for whom the verb acts, once known */
 	bool		has_id;

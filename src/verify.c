@@ -11,6 +11,7 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/snapmgr.h"
 
 #include "args.h"
 #include "event.h"
@@ -242,19 +243,36 @@ select_all(Statement *statement, const Call *call, uint64 *count)
 
 	param_text(params, nulls, 0, call->tenant);
 	param_ulid(params, nulls, 1, &call->id);
-	*count = store_run(statement, params, nulls, SPI_OK_SELECT, 0);
+	*count = store_read(statement, params, nulls);
 	return SPI_tuptable;
 }
 
-/* Everything that is stored about the request, against everything else. */
+/*
+ * Everything that is stored about the request, against everything else, in one
+ * snapshot: a verb that commits meanwhile must not look like a forgery.
+ */
 static Finding
-check_all(const Call *call, Request *request, uint64 *count)
+check_all(Call *call, uint64 *count)
 {
-	SPITupleTable *events = select_all(&select_events, call, count);
+	Snapshot	snapshot = RegisterSnapshot(GetTransactionSnapshot());
+	Request    *request = row_find(call->tenant, &call->id, snapshot);
+	SPITupleTable *events;
+	SPITupleTable *decisions;
 	uint64		decision_count;
-	SPITupleTable *decisions = select_all(&select_decisions, call, &decision_count);
-	Finding		finding = check_chain(call, events, *count);
+	Finding		finding;
 
+	if (request == NULL || call->caller->sight != SIGHT_TENANT)
+	{
+		call_refuse(call, REASON_NOT_FOUND);
+		errors_raise(&call->refusal);
+	}
+	PushActiveSnapshot(snapshot);
+	events = select_all(&select_events, call, count);
+	decisions = select_all(&select_decisions, call, &decision_count);
+	PopActiveSnapshot();
+	UnregisterSnapshot(snapshot);
+
+	finding = check_chain(call, events, *count);
 	if (finding.problem == NULL)
 		finding = check_row(request, events, *count);
 	if (finding.problem == NULL)
@@ -270,7 +288,6 @@ approval_verify_request(PG_FUNCTION_ARGS)
 	TupleDesc	desc;
 	Datum		values[4];
 	bool		nulls[4] = {false, false, false, false};
-	Request    *request;
 	Finding		finding;
 	uint64		count;
 	MemoryContext old;
@@ -283,13 +300,7 @@ approval_verify_request(PG_FUNCTION_ARGS)
 	call.id = *args_id(fcinfo, 0, "id");
 	call.has_id = true;
 	call_tenant(&call, 1);
-	request = row_find(call.tenant, &call.id);
-	if (request == NULL || call.caller->sight != SIGHT_TENANT)
-	{
-		call_refuse(&call, REASON_NOT_FOUND);
-		errors_raise(&call.refusal);
-	}
-	finding = check_all(&call, request, &count);
+	finding = check_all(&call, &count);
 
 	old = MemoryContextSwitchTo(call.result_context);
 	values[0] = BoolGetDatum(finding.problem == NULL);

@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 #include "args.h"
 #include "event.h"
@@ -153,6 +154,8 @@ approval_revoke_by(PG_FUNCTION_ARGS)
 	const char *reason;
 	Oid			type;
 	Ulid	   *ids;
+	MemoryContext row_context;
+	MemoryContext old;
 	uint64		count;
 	uint64		i;
 
@@ -166,15 +169,21 @@ approval_revoke_by(PG_FUNCTION_ARGS)
 
 	type = get_func_rettype(fcinfo->flinfo->fn_oid);
 	ids = approved_by(&call, actor, &count);
+	row_context = AllocSetContextCreate(CurrentMemoryContext, "approval revoke_by",
+										ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(row_context);
 	for (i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(row_context);
+		memset(&call.refusal, 0, sizeof(call.refusal));
 		if (!call_lock(&call, &ids[i]) ||
 			!request_text_is(call.request, REQ_DECIDED_BY, actor) ||
 			revoke_locked(&call, reason) != STEP_WRITTEN)
 			continue;
 		call_put(&call, rsinfo, type);
 	}
+	MemoryContextSwitchTo(old);
 	verb_end(&call);
 	return (Datum) 0;
 }

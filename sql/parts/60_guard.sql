@@ -30,7 +30,17 @@ CREATE TRIGGER guard BEFORE UPDATE OR DELETE ON approval.events
 	FOR EACH ROW EXECUTE FUNCTION approval.guard_append_only();
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON approval.events
 	FOR EACH STATEMENT EXECUTE FUNCTION approval.guard_append_only();
-CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON approval.logins
+
+/* ALWAYS: sessions on a subscriber have to hear of it too, whoever applies it */
+CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE ON approval.logins
+	FOR EACH ROW EXECUTE FUNCTION approval.table_changed();
+CREATE TRIGGER changed_all AFTER TRUNCATE ON approval.logins
 	FOR EACH STATEMENT EXECUTE FUNCTION approval.table_changed();
-CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON approval.keys
+CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE ON approval.keys
+	FOR EACH ROW EXECUTE FUNCTION approval.table_changed();
+CREATE TRIGGER changed_all AFTER TRUNCATE ON approval.keys
 	FOR EACH STATEMENT EXECUTE FUNCTION approval.table_changed();
+ALTER TABLE approval.logins ENABLE ALWAYS TRIGGER changed;
+ALTER TABLE approval.logins ENABLE ALWAYS TRIGGER changed_all;
+ALTER TABLE approval.keys ENABLE ALWAYS TRIGGER changed;
+ALTER TABLE approval.keys ENABLE ALWAYS TRIGGER changed_all;
