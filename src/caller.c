@@ -25,6 +25,7 @@
 
 #include "args.h"
 #include "caller.h"
+#include "compat.h"
 #include "settings.h"
 #include "store.h"
 
@@ -37,6 +38,9 @@ static Statement select_login = {
 
 static Caller cache;
 static bool cache_valid = false;
+
+/* The only transaction in which it is valid, if not in every one. */
+static LocalTransactionId cache_until = InvalidLocalTransactionId;
 
 /* Counts what could have made the cache wrong. */
 static uint64 invalidations = 0;
@@ -163,12 +167,13 @@ load_caller(void)
 	MemoryContextSwitchTo(old);
 
 	/*
-	 * Not valid if reading fails, if something changed meanwhile, or if an old
-	 * snapshot may have shown an old row.
+	 * Not valid if reading fails or if something changed meanwhile, and not
+	 * beyond this transaction if an old snapshot may have shown an old row.
 	 */
 	before = invalidations;
 	load_login();
-	cache_valid = before == invalidations && !IsolationUsesXactSnapshot();
+	cache_valid = before == invalidations;
+	cache_until = IsolationUsesXactSnapshot() ? MY_LXID : InvalidLocalTransactionId;
 }
 
 static bool
@@ -290,7 +295,8 @@ caller_get(void)
 
 	/* a transaction that takes no new lock would not hear of changes */
 	AcceptInvalidationMessages();
-	if (!cache_valid || cache.login_oid != GetSessionUserId())
+	if (!cache_valid || cache.login_oid != GetSessionUserId() ||
+		(cache_until != InvalidLocalTransactionId && cache_until != MY_LXID))
 		load_caller();
 	if (cache.role_oid != role)
 	{

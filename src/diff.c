@@ -17,16 +17,27 @@
 /* An executor that presents something else entirely need not read it all. */
 #define DIFF_MAX_PATHS 20
 
+/* Nor read a path to its end. */
+#define DIFF_PATH_LIMIT 1000
+
 typedef struct Diff
 {
 	StringInfoData out;			/* a JSON array of escaped paths */
 	int			count;
 } Diff;
 
-static void diff_values(Diff *diff, JsonbValue *a, JsonbValue *b, const char *path);
+/* Where we are, one step for each open container, on the C stack. */
+typedef struct Place
+{
+	const struct Place *parent;
+	const JsonbValue *key;		/* NULL: an element of an array */
+	uint32		index;
+} Place;
+
+static void diff_values(Diff *diff, JsonbValue *a, JsonbValue *b, const Place *place);
 
 static void
-report(Diff *diff, const char *path)
+report_name(Diff *diff, const char *path)
 {
 	if (diff->count++ >= DIFF_MAX_PATHS)
 		return;
@@ -35,27 +46,63 @@ report(Diff *diff, const char *path)
 	errors_escape(&diff->out, path);
 }
 
-static char *
-key_path(const char *path, const JsonbValue *key)
+static void
+append_step(StringInfo path, const Place *step)
 {
-	StringInfoData out;
 	StringInfoData quoted;
 
+	if (step->key == NULL)
+	{
+		appendStringInfo(path, "[%u]", step->index);
+		return;
+	}
 	initStringInfo(&quoted);
-	canonical_append_string(&quoted, key->val.string.val, key->val.string.len);
-	initStringInfo(&out);
-	appendStringInfoString(&out, path);
-	canonical_append_key(&out, quoted.data + 1, quoted.len - 2);
-	return out.data;
+	canonical_append_string(&quoted, step->key->val.string.val, step->key->val.string.len);
+	canonical_append_key(path, quoted.data + 1, quoted.len - 2);
+	pfree(quoted.data);
+}
+
+/* Paths are written out only for what differs, and clipped. */
+static void
+report(Diff *diff, const Place *place)
+{
+	const Place **steps;
+	const Place *step;
+	StringInfoData path;
+	int			depth = 0;
+	int			i;
+
+	for (step = place; step; step = step->parent)
+		depth++;
+	steps = palloc(sizeof(Place *) * (depth + 1));
+	i = depth;
+	for (step = place; step; step = step->parent)
+		steps[--i] = step;
+
+	initStringInfo(&path);
+	appendStringInfoChar(&path, '$');
+	for (i = 0; i < depth; i++)
+	{
+		if (path.len > DIFF_PATH_LIMIT)
+		{
+			appendStringInfoString(&path, "...");
+			break;
+		}
+		append_step(&path, steps[i]);
+	}
+	report_name(diff, path.data);
+	pfree(path.data);
+	pfree(steps);
 }
 
 /* The members of a that b lacks; where both have one, also what differs in it. */
 static void
-diff_members(Diff *diff, JsonbContainer *a, JsonbContainer *b, const char *path, bool compare)
+diff_members(Diff *diff, JsonbContainer *a, JsonbContainer *b, const Place *place, bool compare)
 {
 	JsonbIterator *it = JsonbIteratorInit(a);
 	JsonbIteratorToken token;
 	JsonbValue	key;
+	Place		member = {place, &key, 0};
 
 	while ((token = JsonbIteratorNext(&it, &key, true)) != WJB_DONE)
 	{
@@ -67,16 +114,18 @@ diff_members(Diff *diff, JsonbContainer *a, JsonbContainer *b, const char *path,
 		(void) JsonbIteratorNext(&it, &mine, true);
 		theirs = getKeyJsonValueFromContainer(b, key.val.string.val, key.val.string.len, NULL);
 		if (theirs == NULL)
-			report(diff, key_path(path, &key));
+			report(diff, &member);
 		else if (compare)
-			diff_values(diff, &mine, theirs, key_path(path, &key));
+			diff_values(diff, &mine, theirs, &member);
+		if (theirs)
+			pfree(theirs);
 		if (diff->count > DIFF_MAX_PATHS)
 			return;
 	}
 }
 
 static void
-diff_elements(Diff *diff, JsonbContainer *a, JsonbContainer *b, const char *path)
+diff_elements(Diff *diff, JsonbContainer *a, JsonbContainer *b, const Place *place)
 {
 	uint32		common = Min(JsonContainerSize(a), JsonContainerSize(b));
 	uint32		longer = Max(JsonContainerSize(a), JsonContainerSize(b));
@@ -84,14 +133,13 @@ diff_elements(Diff *diff, JsonbContainer *a, JsonbContainer *b, const char *path
 
 	for (i = 0; i < longer && diff->count <= DIFF_MAX_PATHS; i++)
 	{
-		char	   *place = psprintf("%s[%u]", path, i);
+		Place		element = {place, NULL, i};
 
 		if (i >= common)
-			report(diff, place);
+			report(diff, &element);
 		else
 			diff_values(diff, getIthJsonbValueFromContainer(a, i),
-						getIthJsonbValueFromContainer(b, i), place);
-		pfree(place);
+						getIthJsonbValueFromContainer(b, i), &element);
 	}
 }
 
@@ -119,7 +167,7 @@ same_scalar(const JsonbValue *a, const JsonbValue *b)
 }
 
 static void
-diff_values(Diff *diff, JsonbValue *a, JsonbValue *b, const char *path)
+diff_values(Diff *diff, JsonbValue *a, JsonbValue *b, const Place *place)
 {
 	JsonbContainer *in_a = a->type == jbvBinary ? a->val.binary.data : NULL;
 	JsonbContainer *in_b = b->type == jbvBinary ? b->val.binary.data : NULL;
@@ -128,13 +176,13 @@ diff_values(Diff *diff, JsonbValue *a, JsonbValue *b, const char *path)
 	CHECK_FOR_INTERRUPTS();
 	if (in_a && in_b && JsonContainerIsObject(in_a) && JsonContainerIsObject(in_b))
 	{
-		diff_members(diff, in_a, in_b, path, true);
-		diff_members(diff, in_b, in_a, path, false);
+		diff_members(diff, in_a, in_b, place, true);
+		diff_members(diff, in_b, in_a, place, false);
 	}
 	else if (in_a && in_b && JsonContainerIsArray(in_a) && JsonContainerIsArray(in_b))
-		diff_elements(diff, in_a, in_b, path);
+		diff_elements(diff, in_a, in_b, place);
 	else if (!same_scalar(a, b))
-		report(diff, path);
+		report(diff, place);
 }
 
 static void
@@ -152,7 +200,7 @@ static void
 diff_text(Diff *diff, const char *name, const char *a, const char *b)
 {
 	if (a == NULL || b == NULL ? a != b : strcmp(a, b) != 0)
-		report(diff, name);
+		report_name(diff, name);
 }
 
 /* A JSON array: names of the parts that differ, and JSON paths in arguments. */
@@ -170,10 +218,10 @@ diff_actions(const Action *a, const Action *b)
 	diff_text(&diff, "resource", a->resource, b->resource);
 	if ((a->definition == NULL) != (b->definition == NULL) ||
 		(a->definition && memcmp(a->definition, b->definition, sizeof(Digest)) != 0))
-		report(&diff, "definition");
+		report_name(&diff, "definition");
 	parse(a, &in_a);
 	parse(b, &in_b);
-	diff_values(&diff, &in_a, &in_b, "$");
+	diff_values(&diff, &in_a, &in_b, NULL);
 	appendStringInfoChar(&diff.out, ']');
 	return diff.out.data;
 }

@@ -21,6 +21,31 @@
 #include "event.h"
 #include "table.h"
 
+const ColumnInfo event_columns[EV_COUNT] = {
+	[EV_TENANT] = {"tenant", COLUMN_TEXT, 0},
+	[EV_REQUEST] = {"request_id", COLUMN_ULID, 0},
+	[EV_N] = {"n", COLUMN_INT4, 0},
+	[EV_SEQ] = {"seq", COLUMN_INT8, 0},
+	[EV_XID] = {"xid", COLUMN_XID8, 0},
+	[EV_ORIGIN] = {"origin", COLUMN_INT8, 0},
+	[EV_AT] = {"at", COLUMN_TIME, 0},
+	[EV_KIND] = {"kind", COLUMN_TEXT, 0},
+	[EV_ACTOR] = {"actor", COLUMN_TEXT, 0},
+	[EV_LOGIN] = {"login", COLUMN_TEXT, 0},
+	[EV_ROLE] = {"role", COLUMN_TEXT, 0},
+	[EV_CLIENT] = {"client", COLUMN_TEXT, 0},
+	[EV_STATUS_BEFORE] = {"status_before", COLUMN_TEXT, 0},
+	[EV_STATUS_AFTER] = {"status_after", COLUMN_TEXT, 0},
+	[EV_OUTCOME_BEFORE] = {"outcome_before", COLUMN_TEXT, 0},
+	[EV_OUTCOME_AFTER] = {"outcome_after", COLUMN_TEXT, 0},
+	[EV_ACTION_HASH] = {"action_hash", COLUMN_DIGEST, 0},
+	[EV_REVIEW_HASH] = {"review_hash", COLUMN_DIGEST, 0},
+	[EV_NOTE] = {"note", COLUMN_TEXT, 0},
+	[EV_ROW_DIGEST] = {"row_digest", COLUMN_DIGEST, 0},
+	[EV_PREVIOUS] = {"previous", COLUMN_DIGEST, 0},
+	[EV_HASH] = {"hash", COLUMN_DIGEST, 0},
+};
+
 /* A member after the first; the key is written with its punctuation. */
 #define member(doc, key, value) append_member(doc, ",\"" key "\":", sizeof(",\"" key "\":") - 1, value)
 

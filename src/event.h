@@ -11,6 +11,7 @@
 #include "utils/timestamp.h"
 
 #include "digest.h"
+#include "table.h"
 #include "ulid.h"
 
 /* The closed list of kinds. */
@@ -31,7 +32,7 @@
 typedef struct Event
 {
 	const char *tenant;
-	const Ulid *request;		/* bound as it is: must outlive the statement */
+	const Ulid *request;
 	int			n;
 	TimestampTz at;
 	const char *kind;
@@ -58,6 +59,8 @@ typedef enum EventColumn
 	EV_ACTION_HASH, EV_REVIEW_HASH, EV_NOTE, EV_ROW_DIGEST, EV_PREVIOUS, EV_HASH,
 	EV_COUNT
 }			EventColumn;
+
+extern const ColumnInfo event_columns[EV_COUNT];
 
 extern void event_hash(const Event *event, Digest *out);
 extern void event_values(const Event *event, const Digest *hash, Datum *values, bool *nulls);

@@ -118,7 +118,7 @@ approval_guard_request(PG_FUNCTION_ARGS)
 		guard_refuse(trigger, "nothing is removed");
 	if (!writing)
 		guard_refuse(trigger, "no verb is writing");
-	if (desc->natts != REQ_COUNT)
+	if (desc->natts < REQ_COUNT || desc->natts > REQ_COUNT + TABLE_SPARE_COLUMNS)
 		guard_refuse(trigger, "not the table of this library");
 	request_load(&before, trigger->tg_trigtuple, desc);
 	request_load(&after, trigger->tg_newtuple, desc);

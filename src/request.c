@@ -83,8 +83,13 @@ take_states(Request *request)
 void
 request_load(Request *request, HeapTuple row, TupleDesc desc)
 {
-	Assert(desc->natts == REQ_COUNT);
-	heap_deform_tuple(row, desc, request->values, request->nulls);
+	Datum		values[REQ_COUNT + TABLE_SPARE_COLUMNS];
+	bool		nulls[REQ_COUNT + TABLE_SPARE_COLUMNS];
+
+	Assert(desc->natts >= REQ_COUNT && desc->natts <= (int) lengthof(values));
+	heap_deform_tuple(row, desc, values, nulls);
+	memcpy(request->values, values, sizeof(request->values));
+	memcpy(request->nulls, nulls, sizeof(request->nulls));
 	memset(request->hashed, false, sizeof(request->hashed));
 	take_states(request);
 }
@@ -261,6 +266,7 @@ append_value(StringInfo out, Request *request, RequestColumn column)
 		case COLUMN_INT4:
 			append_int(out, DatumGetInt32(value));
 			break;
+		case COLUMN_XID8:
 		case COLUMN_INT8:
 
 			/* a string: not every integer of 64 bits survives a double */

@@ -15,18 +15,8 @@
 
 #include "digest.h"
 #include "state.h"
+#include "table.h"
 #include "ulid.h"
-
-typedef enum ColumnType
-{
-	COLUMN_TEXT,
-	COLUMN_ULID,
-	COLUMN_DIGEST,
-	COLUMN_JSON,
-	COLUMN_TIME,
-	COLUMN_INT4,
-	COLUMN_INT8
-}			ColumnType;
 
 #define COLUMN_FIXED	0x01	/* no verb changes it */
 #define COLUMN_BOUND	0x02	/* covered by the row digest */
@@ -103,13 +93,6 @@ typedef enum RequestColumn
 	REQ_COUNT
 }			RequestColumn;
 #undef COLUMN_SYMBOL
-
-typedef struct ColumnInfo
-{
-	const char *name;
-	ColumnType	type;
-	int			flags;
-} ColumnInfo;
 
 extern const ColumnInfo request_columns[REQ_COUNT];
 

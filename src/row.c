@@ -18,13 +18,20 @@
 #include "sound.h"
 #include "table.h"
 
-/* The columns of approval.decisions, in order. */
-typedef enum DecisionColumn
-{
-	DEC_TENANT, DEC_REQUEST, DEC_N, DEC_AT, DEC_VERDICT, DEC_ACTOR, DEC_LOGIN, DEC_SEEN,
-	DEC_REVIEW_HASH, DEC_ACTION_HASH, DEC_RESULT, DEC_NOTE,
-	DEC_COUNT
-}			DecisionColumn;
+const ColumnInfo decision_columns[DEC_COUNT] = {
+	[DEC_TENANT] = {"tenant", COLUMN_TEXT, 0},
+	[DEC_REQUEST] = {"request_id", COLUMN_ULID, 0},
+	[DEC_N] = {"n", COLUMN_INT4, 0},
+	[DEC_AT] = {"at", COLUMN_TIME, 0},
+	[DEC_VERDICT] = {"verdict", COLUMN_TEXT, 0},
+	[DEC_ACTOR] = {"actor", COLUMN_TEXT, 0},
+	[DEC_LOGIN] = {"login", COLUMN_TEXT, 0},
+	[DEC_SEEN] = {"seen", COLUMN_DIGEST, 0},
+	[DEC_REVIEW_HASH] = {"review_hash", COLUMN_DIGEST, 0},
+	[DEC_ACTION_HASH] = {"action_hash", COLUMN_DIGEST, 0},
+	[DEC_RESULT] = {"result", COLUMN_TEXT, 0},
+	[DEC_NOTE] = {"note", COLUMN_TEXT, 0},
+};
 
 /* All columns of the table, in the order of the enum. */
 void
@@ -37,9 +44,9 @@ row_columns(StringInfo sql, const char *prefix)
 }
 
 static Request *
-find(OwnRelation index, const Datum *keys, int nkeys, Snapshot snapshot, bool lock)
+find(OwnRelation index, const Datum *keys, int nkeys, Snapshot snapshot, TableLock lock)
 {
-	Relation	requests = table_of_ours(OWN_REQUESTS, lock ? RowExclusiveLock : AccessShareLock, REQ_COUNT);
+	Relation	requests = table_of_ours(OWN_REQUESTS, lock ? RowExclusiveLock : AccessShareLock);
 	Request    *request = NULL;
 	Found		found;
 
@@ -54,7 +61,7 @@ find(OwnRelation index, const Datum *keys, int nkeys, Snapshot snapshot, bool lo
 }
 
 static Request *
-find_by_id(const char *tenant, const Ulid *id, Snapshot snapshot, bool lock)
+find_by_id(const char *tenant, const Ulid *id, Snapshot snapshot, TableLock lock)
 {
 	Datum		keys[2];
 
@@ -63,18 +70,18 @@ find_by_id(const char *tenant, const Ulid *id, Snapshot snapshot, bool lock)
 	return find(OWN_REQUESTS_BY_ID, keys, 2, snapshot, lock);
 }
 
-/* Waits for whoever holds the row; NULL if there is none. */
+/* NULL if there is none, or if it is held by somebody and we do not wait. */
 Request *
-row_lock(const char *tenant, const Ulid *id)
+row_lock(const char *tenant, const Ulid *id, bool wait)
 {
-	return find_by_id(tenant, id, NULL, true);
+	return find_by_id(tenant, id, NULL, wait ? TABLE_LOCK_WAIT : TABLE_LOCK_SKIP);
 }
 
 /* Without locking it, in a snapshot of the caller's or, if NULL, in a fresh one. */
 Request *
 row_find(const char *tenant, const Ulid *id, Snapshot snapshot)
 {
-	return find_by_id(tenant, id, snapshot, false);
+	return find_by_id(tenant, id, snapshot, TABLE_NO_LOCK);
 }
 
 Request *
@@ -85,7 +92,7 @@ row_find_call(const char *tenant, const char *conversation_id, const char *tool_
 	keys[0] = CStringGetTextDatum(tenant);
 	keys[1] = CStringGetTextDatum(conversation_id);
 	keys[2] = CStringGetTextDatum(tool_call_id);
-	return find(OWN_REQUESTS_BY_CALL, keys, 3, NULL, false);
+	return find(OWN_REQUESTS_BY_CALL, keys, 3, NULL, TABLE_NO_LOCK);
 }
 
 bool
@@ -150,7 +157,7 @@ append_event(Call *call, const char *kind, const char *note, Event *event, Diges
 static void
 insert_event(Writer *writer, const Event *event, const Digest *hash)
 {
-	Relation	events = table_of_ours(OWN_EVENTS, RowExclusiveLock, EV_COUNT);
+	Relation	events = table_of_ours(OWN_EVENTS, RowExclusiveLock);
 	Datum		values[EV_COUNT];
 	bool		nulls[EV_COUNT];
 
@@ -169,7 +176,7 @@ set_text(Datum *values, bool *nulls, DecisionColumn column, const char *value)
 static void
 insert_decision(Writer *writer, const Event *event, const Decision *decision)
 {
-	Relation	decisions = table_of_ours(OWN_DECISIONS, RowExclusiveLock, DEC_COUNT);
+	Relation	decisions = table_of_ours(OWN_DECISIONS, RowExclusiveLock);
 	Datum		values[DEC_COUNT];
 	bool		nulls[DEC_COUNT] = {0};
 
@@ -193,7 +200,7 @@ insert_decision(Writer *writer, const Event *event, const Decision *decision)
 static void
 update_request(Writer *writer, Request *request)
 {
-	Relation	requests = table_of_ours(OWN_REQUESTS, RowExclusiveLock, REQ_COUNT);
+	Relation	requests = table_of_ours(OWN_REQUESTS, RowExclusiveLock);
 
 	guard_open(request_id(request), request_digest_at(request, REQ_ROW_DIGEST));
 	PG_TRY();
@@ -230,7 +237,7 @@ row_write(Call *call, const char *kind, const char *note, const Decision *decisi
 bool
 row_insert(Call *call, const char *kind)
 {
-	Relation	requests = table_of_ours(OWN_REQUESTS, RowExclusiveLock, REQ_COUNT);
+	Relation	requests = table_of_ours(OWN_REQUESTS, RowExclusiveLock);
 	Writer		writer;
 	Event		event;
 	Digest		hash;

@@ -14,7 +14,17 @@
 
 #include "verb.h"
 
-extern Request *row_lock(const char *tenant, const Ulid *id);
+/* The columns of approval.decisions, in order. */
+typedef enum DecisionColumn
+{
+	DEC_TENANT, DEC_REQUEST, DEC_N, DEC_AT, DEC_VERDICT, DEC_ACTOR, DEC_LOGIN, DEC_SEEN,
+	DEC_REVIEW_HASH, DEC_ACTION_HASH, DEC_RESULT, DEC_NOTE,
+	DEC_COUNT
+}			DecisionColumn;
+
+extern const ColumnInfo decision_columns[DEC_COUNT];
+
+extern Request *row_lock(const char *tenant, const Ulid *id, bool wait);
 extern Request *row_find(const char *tenant, const Ulid *id, Snapshot snapshot);
 extern Request *row_find_call(const char *tenant, const char *conversation_id,
 							  const char *tool_call_id);

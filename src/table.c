@@ -35,6 +35,8 @@
 
 #include "compat.h"
 #include "errors.h"
+#include "event.h"
+#include "row.h"
 #include "table.h"
 
 #define MAX_KEYS 3
@@ -53,15 +55,30 @@ static const char *const own_names[OWN_COUNT] = {
 /* Their OIDs, until some relation or schema gets, or loses, its name. */
 static Oid	own_oids[OWN_COUNT];
 
+/* Tables whose columns have been compared with ours since they last changed. */
+static bool own_checked[OWN_TABLES];
+
 static void
 names_changed(Datum arg, int cacheid, uint32 hashvalue)
 {
 	memset(own_oids, 0, sizeof(own_oids));
+	memset(own_checked, 0, sizeof(own_checked));
+}
+
+static void
+relation_changed(Datum arg, Oid relid)
+{
+	int			i;
+
+	for (i = 0; i < OWN_TABLES; i++)
+		if (relid == InvalidOid || relid == own_oids[i])
+			own_checked[i] = false;
 }
 
 void
 table_init(void)
 {
+	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(RELNAMENSP, names_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(NAMESPACENAME, names_changed, (Datum) 0);
 }
@@ -90,20 +107,73 @@ approval_table_changed(PG_FUNCTION_ARGS)
 	return PointerGetDatum(NULL);
 }
 
+static const struct
+{
+	const ColumnInfo *columns;
+	int			count;
+}			own_columns[OWN_TABLES] = {
+	[OWN_REQUESTS] = {request_columns, REQ_COUNT},
+	[OWN_DECISIONS] = {decision_columns, DEC_COUNT},
+	[OWN_EVENTS] = {event_columns, EV_COUNT},
+};
+
+static bool
+type_is(Oid type, ColumnType expected)
+{
+	static const Oid builtin[] = {
+		[COLUMN_TEXT] = TEXTOID, [COLUMN_JSON] = JSONOID, [COLUMN_TIME] = TIMESTAMPTZOID,
+		[COLUMN_INT4] = INT4OID, [COLUMN_INT8] = INT8OID, [COLUMN_XID8] = XID8OID
+	};
+
+	if (expected == COLUMN_ULID || expected == COLUMN_DIGEST)
+		return type == GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+									   CStringGetDatum(expected == COLUMN_ULID ? "ulid" : "digest"),
+									   ObjectIdGetDatum(get_namespace_oid("approval", false)));
+	return type == builtin[expected];
+}
+
 /*
- * Opens a table that has the columns we know, or the library is not its.  Close
- * it without unlocking: locks are kept until the transaction ends.
+ * Values go into rows without a cast, so the columns have to be exactly those
+ * that we know; only dropped ones may follow.
  */
+static bool
+columns_match(TupleDesc desc, const ColumnInfo *columns, int count)
+{
+	int			i;
+
+	if (desc->natts < count || desc->natts > count + TABLE_SPARE_COLUMNS)
+		return false;
+	for (i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (i >= count)
+		{
+			if (!att->attisdropped)
+				return false;
+		}
+		else if (att->attisdropped || strcmp(NameStr(att->attname), columns[i].name) != 0 ||
+				 !type_is(att->atttypid, columns[i].type))
+			return false;
+	}
+	return true;
+}
+
+/* Close it without unlocking: locks are kept until the transaction ends. */
 Relation
-table_of_ours(OwnRelation which, LOCKMODE lockmode, int columns)
+table_of_ours(OwnRelation which, LOCKMODE lockmode)
 {
 	Relation	relation = table_open(table_oid(which), lockmode);
 
-	if (RelationGetDescr(relation)->natts != columns)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the library approval does not match the installed version of the extension"),
-				 errhint("Run ALTER EXTENSION approval UPDATE, or restart with the library that belongs to it.")));
+	if (!own_checked[which])
+	{
+		if (!columns_match(RelationGetDescr(relation), own_columns[which].columns, own_columns[which].count))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("table \"approval.%s\" does not have the columns that the library knows", own_names[which]),
+					 errhint("Columns of these tables are changed by ALTER EXTENSION approval UPDATE only; undo what was altered.")));
+		own_checked[which] = true;
+	}
 	return relation;
 }
 
@@ -129,10 +199,10 @@ equality_keys(Relation index, const Datum *keys, int nkeys, ScanKey scan)
 /*
  * Lock the row that a scan found, as SELECT FOR NO KEY UPDATE does: wait for
  * whoever holds it, then take its last version under READ COMMITTED, or fail
- * under a stricter level.  False if the row has gone.
+ * under a stricter level.  False if the row has gone, or is not waited for.
  */
 static bool
-lock_found(Relation relation, TupleTableSlot *slot)
+lock_found(Relation relation, TupleTableSlot *slot, LockWaitPolicy policy)
 {
 	TM_FailureData failure;
 	ItemPointerData tid = slot->tts_tid;
@@ -140,10 +210,12 @@ lock_found(Relation relation, TupleTableSlot *slot)
 
 	switch (table_tuple_lock(relation, &tid, GetActiveSnapshot(), slot,
 							 GetCurrentCommandId(false), LockTupleNoKeyExclusive,
-							 LockWaitBlock, flags, &failure))
+							 policy, flags, &failure))
 	{
 		case TM_Ok:
 			return true;
+		case TM_WouldBlock:
+			return false;
 		case TM_Deleted:
 			if (!IsolationUsesXactSnapshot())
 				return false;
@@ -164,7 +236,7 @@ lock_found(Relation relation, TupleTableSlot *slot)
  */
 bool
 table_find(Relation relation, OwnRelation by, const Datum *keys, int nkeys,
-		   Snapshot snapshot, bool lock, Found *found)
+		   Snapshot snapshot, TableLock lock, Found *found)
 {
 	Relation	index = index_open(table_oid(by), AccessShareLock);
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
@@ -179,8 +251,8 @@ table_find(Relation relation, OwnRelation by, const Datum *keys, int nkeys,
 	index_rescan(scan, scan_keys, nkeys, NULL, 0);
 	there = index_getnext_slot(scan, ForwardScanDirection, slot);
 	index_endscan(scan);
-	if (there && lock)
-		there = lock_found(relation, slot);
+	if (there && lock != TABLE_NO_LOCK)
+		there = lock_found(relation, slot, lock == TABLE_LOCK_WAIT ? LockWaitBlock : LockWaitSkip);
 	PopActiveSnapshot();
 	if (there)
 	{
@@ -256,15 +328,22 @@ open_target(Writer *writer, Relation relation, bool speculative)
 	return target;
 }
 
+/* A row of ours; what was added and dropped again stays empty. */
 static TupleTableSlot *
 row_slot(Relation relation, const Datum *values, const bool *nulls)
 {
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
 	int			natts = slot->tts_tupleDescriptor->natts;
+	int			i;
 
 	ExecClearTuple(slot);
-	memcpy(slot->tts_values, values, sizeof(Datum) * natts);
-	memcpy(slot->tts_isnull, nulls, sizeof(bool) * natts);
+	for (i = 0; i < natts; i++)
+	{
+		bool		dropped = TupleDescAttr(slot->tts_tupleDescriptor, i)->attisdropped;
+
+		slot->tts_values[i] = dropped ? (Datum) 0 : values[i];
+		slot->tts_isnull[i] = dropped || nulls[i];
+	}
 	return ExecStoreVirtualTuple(slot);
 }
 

@@ -16,6 +16,28 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
+typedef enum ColumnType
+{
+	COLUMN_TEXT,
+	COLUMN_ULID,
+	COLUMN_DIGEST,
+	COLUMN_JSON,
+	COLUMN_TIME,
+	COLUMN_INT4,
+	COLUMN_INT8,
+	COLUMN_XID8
+}			ColumnType;
+
+typedef struct ColumnInfo
+{
+	const char *name;
+	ColumnType	type;
+	int			flags;
+} ColumnInfo;
+
+/* Columns that were added and dropped again count in a row for ever. */
+#define TABLE_SPARE_COLUMNS 16
+
 /* Receives a row that was found; it lives as long as the current context. */
 typedef struct Found
 {
@@ -33,19 +55,28 @@ typedef struct Writer
 typedef enum OwnRelation
 {
 	OWN_REQUESTS,
-	OWN_REQUESTS_BY_ID,
-	OWN_REQUESTS_BY_CALL,
 	OWN_DECISIONS,
 	OWN_EVENTS,
+	OWN_TABLES,					/* the others are no tables */
+	OWN_REQUESTS_BY_ID = OWN_TABLES,
+	OWN_REQUESTS_BY_CALL,
 	OWN_EVENTS_SEQUENCE,
 	OWN_COUNT
 }			OwnRelation;
 
+/* Whether a row is locked, and what is done if somebody else holds it. */
+typedef enum TableLock
+{
+	TABLE_NO_LOCK,
+	TABLE_LOCK_WAIT,
+	TABLE_LOCK_SKIP
+}			TableLock;
+
 extern void table_init(void);
 extern Oid	table_oid(OwnRelation which);
-extern Relation table_of_ours(OwnRelation which, LOCKMODE lockmode, int columns);
+extern Relation table_of_ours(OwnRelation which, LOCKMODE lockmode);
 extern bool table_find(Relation relation, OwnRelation index, const Datum *keys, int nkeys,
-					   Snapshot snapshot, bool lock, Found *found);
+					   Snapshot snapshot, TableLock lock, Found *found);
 
 extern void table_write_begin(Writer *writer);
 extern void table_insert(Writer *writer, Relation relation, const Datum *values, const bool *nulls);

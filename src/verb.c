@@ -269,20 +269,15 @@ verb_try(FunctionCallInfo fcinfo, const char *verb, VerbBody body, Answer answer
 	return result;
 }
 
-/*
- * Lock the row, then read the clock, then say what its state is.  False, with
- * a refusal, for a row that does not exist for this caller, or that is not
- * what its digest says.
- */
-bool
-call_lock(Call *call, const Ulid *id)
+static bool
+lock_row(Call *call, const Ulid *id, bool wait)
 {
 	Request    *request;
 
 	call->id = *id;
 	call->has_id = true;
 	PreventCommandIfReadOnly(call->verb);
-	request = row_lock(call->tenant, id);
+	request = row_lock(call->tenant, id, wait);
 	call->now = GetCurrentTimestamp();
 	if (request == NULL)
 	{
@@ -295,6 +290,23 @@ call_lock(Call *call, const Ulid *id)
 	call->outcome_before = call->effective.outcome;
 	call->tampered = !row_intact(request);
 	return true;
+}
+
+/*
+ * Lock the row, then read the clock, then say what its state is.  False, with
+ * a refusal, for a row that does not exist for this caller.
+ */
+bool
+call_lock(Call *call, const Ulid *id)
+{
+	return lock_row(call, id, true);
+}
+
+/* The same, but false also for a row that somebody else holds. */
+bool
+call_lock_free(Call *call, const Ulid *id)
+{
+	return lock_row(call, id, false);
 }
 
 /* Writes the changed row, its event and its decision, and rings. */

@@ -140,10 +140,27 @@ approved_by(const Call *call, const char *actor, uint64 *count)
 	return ids;
 }
 
+/* One row of revoke_by: whether it was there to be locked. */
+static bool
+revoke_if(Call *call, const Ulid *id, const char *actor, const char *reason, bool wait,
+		  ReturnSetInfo *rsinfo)
+{
+	memset(&call->refusal, 0, sizeof(call->refusal));
+	call->request = NULL;
+	if (!(wait ? call_lock(call, id) : call_lock_free(call, id)))
+		return false;
+	if (request_text_is(call->request, REQ_DECIDED_BY, actor) &&
+		revoke_locked(call, reason) == STEP_WRITTEN)
+		call_put(call, rsinfo, get_func_rettype(call->fcinfo->flinfo->fn_oid));
+	return true;
+}
+
 /*
  * revoke_by(actor, reason, revoked_by, tenant): everything that a stolen
- * session approved.  What was used or lapsed meanwhile is passed over; a row
- * that does not match its digest is passed over too, since consume refuses it.
+ * session approved.  What is free goes first, so that nobody who holds one row
+ * can keep the others open; then the rest is waited for.  What was used or
+ * lapsed meanwhile is passed over; a row that does not match its digest is
+ * passed over too, since consume refuses it.
  */
 Datum
 approval_revoke_by(PG_FUNCTION_ARGS)
@@ -152,11 +169,11 @@ approval_revoke_by(PG_FUNCTION_ARGS)
 	Call		call;
 	const char *actor;
 	const char *reason;
-	Oid			type;
 	Ulid	   *ids;
 	MemoryContext row_context;
 	MemoryContext old;
 	uint64		count;
+	uint64		busy = 0;
 	uint64		i;
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
@@ -167,7 +184,6 @@ approval_revoke_by(PG_FUNCTION_ARGS)
 	if (!call_actor(&call, 2, true))
 		errors_raise(&call.refusal);
 
-	type = get_func_rettype(fcinfo->flinfo->fn_oid);
 	ids = approved_by(&call, actor, &count);
 	row_context = AllocSetContextCreate(CurrentMemoryContext, "approval revoke_by",
 										ALLOCSET_DEFAULT_SIZES);
@@ -176,12 +192,14 @@ approval_revoke_by(PG_FUNCTION_ARGS)
 	{
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(row_context);
-		memset(&call.refusal, 0, sizeof(call.refusal));
-		if (!call_lock(&call, &ids[i]) ||
-			!request_text_is(call.request, REQ_DECIDED_BY, actor) ||
-			revoke_locked(&call, reason) != STEP_WRITTEN)
-			continue;
-		call_put(&call, rsinfo, type);
+		if (!revoke_if(&call, &ids[i], actor, reason, false, rsinfo))
+			ids[busy++] = ids[i];
+	}
+	for (i = 0; i < busy; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(row_context);
+		revoke_if(&call, &ids[i], actor, reason, true, rsinfo);
 	}
 	MemoryContextSwitchTo(old);
 	verb_end(&call);
