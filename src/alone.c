@@ -96,7 +96,10 @@ does_more(Node *node, void *function)
 			{
 				Oid			called = ((FuncExpr *) node)->funcid;
 
-				/* what stands in the arguments of this very call runs before it */
+				/*
+				 * what stands in the arguments of this very call runs before
+				 * it
+				 */
 				if (node == function)
 					return false;
 				if (called != F_TO_JSON && called != F_TO_JSONB && called != F_ROW_TO_JSON_RECORD)

@@ -20,7 +20,7 @@ typedef enum LoginKind
 	LOGIN_SERVICE,
 	LOGIN_DELEGATE,
 	LOGIN_GATEWAY
-}			LoginKind;
+} LoginKind;
 
 /* What a caller may look at. */
 typedef enum Sight
@@ -28,7 +28,7 @@ typedef enum Sight
 	SIGHT_NOTHING,
 	SIGHT_OWN,					/* what its own login proposed */
 	SIGHT_TENANT				/* its tenants */
-}			Sight;
+} Sight;
 
 typedef struct Caller
 {

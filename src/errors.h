@@ -106,7 +106,7 @@ typedef enum Reason
 	REASON_NONE,
 	APPROVAL_REASONS(REASON_SYMBOL)
 	REASON_COUNT
-}			Reason;
+} Reason;
 #undef REASON_SYMBOL
 
 /* A refusal that has not been told yet. */

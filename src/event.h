@@ -39,7 +39,8 @@ typedef struct Event
 	const char *actor;
 	const char *login;
 	const char *role;
-	const char *client;			/* an address, or [local]; NULL in a background process */
+	const char *client;			/* an address, or [local]; NULL in a
+								 * background process */
 	const char *status_before;	/* NULL at birth */
 	const char *status_after;
 	const char *outcome_before;
@@ -58,7 +59,7 @@ typedef enum EventColumn
 	EV_ROLE, EV_CLIENT, EV_STATUS_BEFORE, EV_STATUS_AFTER, EV_OUTCOME_BEFORE, EV_OUTCOME_AFTER,
 	EV_ACTION_HASH, EV_REVIEW_HASH, EV_NOTE, EV_ROW_DIGEST, EV_PREVIOUS, EV_HASH,
 	EV_COUNT
-}			EventColumn;
+} EventColumn;
 
 extern const ColumnInfo event_columns[EV_COUNT];
 

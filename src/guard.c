@@ -49,8 +49,8 @@ static void
 guard_refuse(const TriggerData *trigger, const char *problem)
 {
 	const char *operation =
-		TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? "UPDATE" :
-		TRIGGER_FIRED_BY_DELETE(trigger->tg_event) ? "DELETE" : "TRUNCATE";
+	TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? "UPDATE" :
+	TRIGGER_FIRED_BY_DELETE(trigger->tg_event) ? "DELETE" : "TRUNCATE";
 
 	ereport(ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

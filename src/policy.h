@@ -17,7 +17,7 @@ typedef enum Mode
 	MODE_AUTO,
 	MODE_REVIEW,
 	MODE_DENY
-}			Mode;
+} Mode;
 
 typedef struct Policy
 {

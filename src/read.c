@@ -37,7 +37,7 @@ typedef enum Extent
 	EXTENT_ALL,
 	EXTENT_OPEN,				/* not settled */
 	EXTENT_PENDING
-}			Extent;
+} Extent;
 
 static void build_all(Statement *statement);
 static void build_open(Statement *statement);

@@ -91,7 +91,7 @@ typedef enum RequestColumn
 {
 	REQUEST_COLUMNS(COLUMN_SYMBOL)
 	REQ_COUNT
-}			RequestColumn;
+} RequestColumn;
 #undef COLUMN_SYMBOL
 
 extern const ColumnInfo request_columns[REQ_COUNT];

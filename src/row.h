@@ -20,7 +20,7 @@ typedef enum DecisionColumn
 	DEC_TENANT, DEC_REQUEST, DEC_N, DEC_AT, DEC_VERDICT, DEC_ACTOR, DEC_LOGIN, DEC_SEEN,
 	DEC_REVIEW_HASH, DEC_ACTION_HASH, DEC_RESULT, DEC_NOTE,
 	DEC_COUNT
-}			DecisionColumn;
+} DecisionColumn;
 
 extern const ColumnInfo decision_columns[DEC_COUNT];
 

@@ -13,7 +13,7 @@ typedef enum NotifyMode
 	NOTIFY_AUTO,
 	NOTIFY_TRANSACTION,
 	NOTIFY_OFF
-}			NotifyMode;
+} NotifyMode;
 
 extern int	setting_decide_within;	/* seconds */
 extern int	setting_min_decide_within;	/* seconds */

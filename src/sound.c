@@ -79,6 +79,7 @@ sound_check(const Request *request)
 		REQ_STATUS, REQ_OUTCOME, REQ_CAUSE, REQ_MODE, REQ_EFFECT, REQ_APPROVALS_NEEDED,
 		REQ_EXPIRES_AT, REQ_USE_BY
 	};
+
 	LOCAL_FCINFO(fcinfo, lengthof(columns));
 	int			i;
 

@@ -18,7 +18,7 @@ typedef enum Status
 	STATUS_EXPIRED,
 	STATUS_CANCELLED,
 	STATUS_REVOKED
-}			Status;
+} Status;
 
 typedef enum Outcome
 {
@@ -28,7 +28,7 @@ typedef enum Outcome
 	OUTCOME_SUCCEEDED,
 	OUTCOME_FAILED,
 	OUTCOME_UNKNOWN
-}			Outcome;
+} Outcome;
 
 /* The words of approval.requests.cause. */
 #define CAUSE_POLICY "policy"

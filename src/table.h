@@ -26,7 +26,7 @@ typedef enum ColumnType
 	COLUMN_INT4,
 	COLUMN_INT8,
 	COLUMN_XID8
-}			ColumnType;
+} ColumnType;
 
 typedef struct ColumnInfo
 {
@@ -62,7 +62,7 @@ typedef enum OwnRelation
 	OWN_REQUESTS_BY_CALL,
 	OWN_EVENTS_SEQUENCE,
 	OWN_COUNT
-}			OwnRelation;
+} OwnRelation;
 
 /* Whether a row is locked, and what is done if somebody else holds it. */
 typedef enum TableLock
@@ -70,7 +70,7 @@ typedef enum TableLock
 	TABLE_NO_LOCK,
 	TABLE_LOCK_WAIT,
 	TABLE_LOCK_SKIP
-}			TableLock;
+} TableLock;
 
 extern void table_init(void);
 extern Oid	table_oid(OwnRelation which);

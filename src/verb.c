@@ -119,7 +119,7 @@ Datum
 call_request_datum(const Call *call, Oid type)
 {
 	bool		with_reply_to = request_text_is(call->request, REQ_REQUESTER_LOGIN, call->caller->login) ||
-		caller_is(call->caller, "approval_executor");
+	caller_is(call->caller, "approval_executor");
 
 	return request_datum(call->request, type, call->effective, with_reply_to);
 }

@@ -22,7 +22,7 @@ typedef enum Step
 	STEP_REFUSED,				/* call->refusal says why; nothing was written */
 	STEP_UNCHANGED,				/* the row already says so */
 	STEP_WRITTEN
-}			Step;
+} Step;
 
 /* What consume hands out beside the row; the token is stored hashed only. */
 typedef struct Permit
@@ -35,7 +35,8 @@ typedef struct Call
 {
 	FunctionCallInfo fcinfo;
 	const char *verb;
-	const Caller *caller;		/* a copy: the cache may be read again meanwhile */
+	const Caller *caller;		/* a copy: the cache may be read again
+								 * meanwhile */
 	const char *tenant;
 	const char *actor;			/* for whom the verb acts, once known */
 	bool		has_id;
@@ -68,7 +69,7 @@ typedef enum Answer
 {
 	ANSWER_REQUEST,
 	ANSWER_PERMIT
-}			Answer;
+} Answer;
 
 extern Datum verb_plain(FunctionCallInfo fcinfo, const char *verb, VerbBody body, Answer answer);
 extern Datum verb_try(FunctionCallInfo fcinfo, const char *verb, VerbBody body, Answer answer);
