@@ -7,15 +7,11 @@
  */
 #include "postgres.h"
 
-#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 
 #include "settings.h"
 #include "subject.h"
-
-/* Of a value that is longer the summary shows both ends, in bytes. */
-#define SUMMARY_HEAD 1500
-#define SUMMARY_TAIL 300
+#include "summary.h"
 
 /* False, with a refusal, for a document that is larger than allowed. */
 bool
@@ -118,7 +114,7 @@ subject_bind(Request *request, const Action *action)
 
 	request_set(request, REQ_ARGUMENTS,
 				PointerGetDatum(cstring_to_text_with_len(action->arguments, action->arguments_len)));
-	request_set_text(request, REQ_SUMMARY, subject_summary(action));
+	request_set_text(request, REQ_SUMMARY, summary_of(action));
 	hash_action(action, &digest);
 	request_set(request, REQ_ACTION_HASH, digest_datum(&digest));
 
@@ -136,90 +132,4 @@ subject_bind(Request *request, const Action *action)
 	review.on_behalf_of = request_text(request, REQ_ON_BEHALF_OF);
 	hash_review(&review, &digest);
 	request_set(request, REQ_REVIEW_HASH, digest_datum(&digest));
-}
-
-/* Characters that would let a text look like another one: C0, C1, bidi, zero width. */
-static bool
-invisible(pg_wchar c)
-{
-	return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x00AD || c == 0x061C ||
-		c == 0x180E || (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) ||
-		(c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xFFF9 && c <= 0xFFFB) ||
-		(c >= 0xE0000 && c <= 0xE0FFF);
-}
-
-/* Appends text with invisible characters written as <U+202E>. */
-static void
-append_visible(StringInfo out, const char *text, int len)
-{
-	const char *end = text + len;
-
-	while (text < end)
-	{
-		const char *plain = text;
-		int			width;
-		pg_wchar	c;
-
-		while (plain < end && *plain >= 0x20 && *plain < 0x7F)
-			plain++;
-		appendBinaryStringInfo(out, text, plain - text);
-		text = plain;
-		if (text == end)
-			break;
-		width = pg_utf_mblen((const unsigned char *) text);
-		c = utf8_to_unicode((const unsigned char *) text);
-
-		if (invisible(c))
-			appendStringInfo(out, "<U+%04X>", (unsigned int) c);
-		else
-			appendBinaryStringInfo(out, text, width);
-		text += width;
-	}
-}
-
-/* Both ends of a long text, cut between characters, and how much is left out. */
-static void
-append_clipped(StringInfo out, const char *text, int len)
-{
-	int			head;
-	int			tail;
-
-	if (len <= SUMMARY_HEAD + SUMMARY_TAIL)
-	{
-		append_visible(out, text, len);
-		return;
-	}
-	head = pg_encoding_mbcliplen(PG_UTF8, text, len, SUMMARY_HEAD);
-	tail = len - SUMMARY_TAIL;
-	while (tail < len && ((unsigned char) text[tail] & 0xC0) == 0x80)
-		tail++;
-	append_visible(out, text, head);
-	appendStringInfo(out, " [... %d of %d bytes left out ...] ", tail - head, len);
-	append_visible(out, text + tail, len - tail);
-}
-
-/*
- * What the gate itself says will happen, from hashed members only:
- * "server/tool on resource with {arguments}".
- */
-char *
-subject_summary(const Action *action)
-{
-	StringInfoData out;
-
-	initStringInfo(&out);
-	if (action->server[0] != '\0')
-	{
-		append_visible(&out, action->server, strlen(action->server));
-		appendStringInfoChar(&out, '/');
-	}
-	append_visible(&out, action->tool, strlen(action->tool));
-	if (action->resource)
-	{
-		appendStringInfoString(&out, " on ");
-		append_clipped(&out, action->resource, strlen(action->resource));
-	}
-	appendStringInfoString(&out, " with ");
-	append_clipped(&out, action->arguments, action->arguments_len);
-	return out.data;
 }

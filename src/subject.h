@@ -16,6 +16,5 @@ extern char *subject_arguments(Call *call, const text *json, int *len);
 extern bool subject_definition(Call *call, const text *json, Digest *out);
 extern void subject_action(const Request *request, Action *action);
 extern void subject_bind(Request *request, const Action *action);
-extern char *subject_summary(const Action *action);
 
 #endif							/* APPROVAL_SUBJECT_H */

@@ -132,8 +132,15 @@ SELECT is((r ->> 'conversation_id') || '|' || (r ->> 'server'), '|', 'NULL conve
 SELECT is(t.row('agent', E'approval.propose(''bidi'', ''refund'', ''{"to":"\u202Eabc\u200B"}'')') ->> 'summary',
 	'refund with {"to":"<U+202E>abc<U+200B>"}', 'invisible characters are made visible');
 SELECT t.row('agent', format('approval.propose(''long'', ''refund'', %L)', format('{"a":"%s","z":"end"}', repeat('ä', 5000)))) ->> 'summary' AS long \gset
-SELECT ok(:'long' LIKE 'refund with {"a":"ää%' AND :'long' LIKE '% of 10018 bytes left out ...] %ä","z":"end"}' AND octet_length(:'long') < 2000,
+SELECT ok(:'long' LIKE 'refund with {"a":"ää%' AND :'long' LIKE '% of 10002 bytes left out ...] %ä","z":"end"}' AND octet_length(:'long') < 2000,
 	'a long value shows head, tail and length');
+SELECT t.row('agent', format('approval.propose(''hide'', ''transfer'', %L)', json_build_object('a', repeat('x', 1600), 'amount', 1000000, 'to', 'evil', 'z', repeat('y', 400)))) ->> 'summary' AS hidden \gset
+SELECT ok(:'hidden' LIKE '%,"amount":1000000,"to":"evil","z":%', 'and hides no other');
+SELECT is(t.row('agent', $$approval.propose('spoof', 'refund', '{"amount":1000000}', resource => 'order A-1 with {"amount":1}')$$) ->> 'summary',
+	'refund on "order A-1 with {\"amount\":1}" with {"amount":1000000}', 'a resource cannot pass for arguments');
+SELECT is(t.row('agent', $$approval.propose('slash', 'prod/refund', '{}')$$) ->> 'summary', '"prod/refund" with {}', 'nor a tool for a server');
+SELECT is(t.row('agent', $$approval.propose('nest', 'refund', '{"a":{"b":["}",{"c":"\\\","}]},"d":[[1],2],"e":"{"}')$$) ->> 'summary',
+	'refund with {"a":{"b":["}",{"c":"\\\","}]},"d":[[1],2],"e":"{"}', 'nested values and quotes are kept');
 
 SELECT * FROM finish();
 ROLLBACK;

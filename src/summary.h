@@ -1,0 +1,15 @@
+/*-------------------------------------------------------------------------
+ *
+ * summary.h
+ *	  What the gate itself says will happen.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef APPROVAL_SUMMARY_H
+#define APPROVAL_SUMMARY_H
+
+#include "hash.h"
+
+extern char *summary_of(const Action *action);
+
+#endif							/* APPROVAL_SUMMARY_H */
