@@ -18,14 +18,20 @@
 #include "clock.h"
 #include "errors.h"
 
+/* An argument that cannot be; the message names it. */
+static void
+pg_attribute_printf(1, 0)
+refuse_argument(const char *message, const char *name, const char *reason,
+				const char *extra, const char *hint)
+{
+	errors_raise_standard(ERRCODE_INVALID_PARAMETER_VALUE, psprintf(message, name), reason, 400,
+						  psprintf(",\"argument\":\"%s\"%s", name, extra), hint);
+}
+
 void
 args_bad_value(const char *name, const char *hint)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("invalid value for argument \"%s\"", name),
-			 errdetail_internal("{\"sqlstate\":\"22023\",\"reason\":\"invalid_argument\",\"argument\":\"%s\"}", name),
-			 errhint("%s", hint)));
+	refuse_argument("invalid value for argument \"%s\"", name, "invalid_argument", "", hint);
 	pg_unreachable();
 }
 
@@ -33,11 +39,9 @@ void
 args_check_length(const char *name, const char *value, int limit)
 {
 	if (strlen(value) > (size_t) limit)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("argument \"%s\" is too long", name),
-				 errdetail_internal("{\"sqlstate\":\"22023\",\"reason\":\"too_long\",\"argument\":\"%s\",\"limit\":%d}", name, limit),
-				 errhint("It may be %d bytes long at most.", limit)));
+		refuse_argument("argument \"%s\" is too long", name, "too_long",
+						psprintf(",\"limit\":%d", limit),
+						psprintf("It may be %d bytes long at most.", limit));
 }
 
 /* A name that identifies something: not empty either. */
@@ -45,11 +49,8 @@ void
 args_check_name(const char *name, const char *value, int limit)
 {
 	if (value[0] == '\0')
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("argument \"%s\" must not be empty", name),
-				 errdetail_internal("{\"sqlstate\":\"22023\",\"reason\":\"empty\",\"argument\":\"%s\"}", name),
-				 errhint("Pass a name of at least one character.")));
+		refuse_argument("argument \"%s\" must not be empty", name, "empty", "",
+						"Pass a name of at least one character.");
 	args_check_length(name, value, limit);
 }
 
@@ -127,12 +128,10 @@ args_span(FunctionCallInfo fcinfo, int n, const char *name,
 		return otherwise;
 	span = clock_span(PG_GETARG_INTERVAL_P(n));
 	if (span < least || span > most)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("argument \"%s\" is out of range", name),
-				 errdetail_internal("{\"sqlstate\":\"22023\",\"reason\":\"out_of_range\",\"argument\":\"%s\",\"least_seconds\":%g,\"most_seconds\":%g}",
-									name, least / (double) USECS_PER_SEC, most / (double) USECS_PER_SEC),
-				 errhint("Between %g and %g seconds.",
-						 least / (double) USECS_PER_SEC, most / (double) USECS_PER_SEC)));
+		refuse_argument("argument \"%s\" is out of range", name, "out_of_range",
+						psprintf(",\"least_seconds\":%g,\"most_seconds\":%g",
+								 least / (double) USECS_PER_SEC, most / (double) USECS_PER_SEC),
+						psprintf("Between %g and %g seconds.",
+								 least / (double) USECS_PER_SEC, most / (double) USECS_PER_SEC));
 	return span;
 }

@@ -192,11 +192,9 @@ allowed_tenant(const Caller *caller, const char *tenant)
 static void
 tenant_refused(void)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-			 errmsg("this login may not use that tenant"),
-			 errdetail_internal("{\"sqlstate\":\"42501\",\"reason\":\"tenant_not_allowed\"}"),
-			 errhint("The tenants of a login stand in approval.logins; approval.tenant and the argument \"tenant\" only choose among them.")));
+	errors_raise_standard(ERRCODE_INSUFFICIENT_PRIVILEGE, "this login may not use that tenant",
+						  "tenant_not_allowed", 403, "",
+						  "The tenants of a login stand in approval.logins; the argument tenant and the setting approval.tenant only choose among them.");
 }
 
 /*
@@ -219,11 +217,9 @@ caller_tenant(const Caller *caller, const char *wanted)
 		return caller->tenants[0];
 	if (allowed_tenant(caller, ""))
 		return "";
-	ereport(ERROR,
-			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-			 errmsg("a tenant must be named"),
-			 errdetail_internal("{\"sqlstate\":\"22004\",\"reason\":\"null_argument\",\"argument\":\"tenant\"}"),
-			 errhint("This login has several tenants: pass \"tenant\" or set approval.tenant.")));
+	errors_raise_standard(ERRCODE_NULL_VALUE_NOT_ALLOWED, "a tenant must be named",
+						  "null_argument", 400, ",\"argument\":\"tenant\"",
+						  "This login has several tenants: pass the argument tenant, or set approval.tenant.");
 }
 
 /* Names that stand for something else than a person or service. */

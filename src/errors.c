@@ -204,16 +204,31 @@ errors_raise_bad_arguments(const char *why)
 	errors_raise(&refusal);
 }
 
+/*
+ * A standard error with the DETAIL of ours.  All texts are constants of ours,
+ * without a quote in them; "extra" is further members, each ",\"k\":v".
+ */
+void
+errors_raise_standard(int sqlstate, const char *message, const char *reason, int http,
+					  const char *extra, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(sqlstate),
+			 errmsg_internal("%s", message),
+			 errdetail_internal("{\"sqlstate\":\"%s\",\"reason\":\"%s\",\"http\":%d,\"id\":null,\"status\":null%s,\"hint\":\"%s\"}",
+								unpack_sql_state(sqlstate), reason, http, extra, hint),
+			 errhint("%s", hint)));
+	pg_unreachable();
+}
+
 /* The argument's name is a constant of ours. */
 void
 errors_raise_null(const char *argument)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-			 errmsg("argument \"%s\" must not be null", argument),
-			 errdetail_internal("{\"sqlstate\":\"22004\",\"reason\":\"null_argument\",\"argument\":\"%s\"}", argument),
-			 errhint("Pass a value for this argument.")));
-	pg_unreachable();
+	errors_raise_standard(ERRCODE_NULL_VALUE_NOT_ALLOWED,
+						  psprintf("argument \"%s\" must not be null", argument), "null_argument", 400,
+						  psprintf(",\"argument\":\"%s\"", argument),
+						  "Pass a value for this argument.");
 }
 
 /* In core's words, which frameworks know how to retry. */

@@ -130,6 +130,8 @@ pg_noreturn extern void errors_raise(const Refusal *refusal);
 extern void errors_not_canonical(Refusal *refusal, const CanonicalError *error);
 pg_noreturn extern void errors_raise_not_canonical(const CanonicalError *error);
 pg_noreturn extern void errors_raise_bad_arguments(const char *why);
+pg_noreturn extern void errors_raise_standard(int sqlstate, const char *message, const char *reason,
+											  int http, const char *extra, const char *hint);
 pg_noreturn extern void errors_raise_serialization(void);
 pg_noreturn extern void errors_raise_null(const char *argument);
 

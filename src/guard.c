@@ -19,6 +19,7 @@
 #include "utils/datum.h"
 #include "utils/rel.h"
 
+#include "errors.h"
 #include "guard.h"
 #include "request.h"
 
@@ -52,12 +53,10 @@ guard_refuse(const TriggerData *trigger, const char *problem)
 	TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? "UPDATE" :
 	TRIGGER_FIRED_BY_DELETE(trigger->tg_event) ? "DELETE" : "TRUNCATE";
 
-	ereport(ERROR,
-			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-			 errmsg("rows of the approval tables are changed by verbs only"),
-			 errdetail_internal("{\"sqlstate\":\"42501\",\"reason\":\"guard\",\"operation\":\"%s\",\"problem\":\"%s\"}",
-								operation, problem),
-			 errhint("Use the functions of the schema approval; not even the owner of the tables changes them directly.")));
+	errors_raise_standard(ERRCODE_INSUFFICIENT_PRIVILEGE,
+						  "rows of the approval tables are changed by verbs only", "guard", 403,
+						  psprintf(",\"operation\":\"%s\",\"problem\":\"%s\"", operation, problem),
+						  "Use the functions of the schema approval; not even the owner of the tables changes them directly.");
 }
 
 static const TriggerData *

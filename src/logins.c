@@ -33,11 +33,8 @@ check_login(const char *login)
 {
 	args_check_name("login", login, NAMEDATALEN - 1);
 	if (!OidIsValid(get_role_oid(login, true)))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("there is no such login"),
-				 errdetail_internal("{\"sqlstate\":\"42704\",\"reason\":\"no_such_login\"}"),
-				 errhint("Create the role before it is registered.")));
+		errors_raise_standard(ERRCODE_UNDEFINED_OBJECT, "there is no such login", "no_such_login", 404, "",
+							  "Create the role before it is registered.");
 }
 
 static void

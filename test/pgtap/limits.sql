@@ -26,7 +26,7 @@ SELECT is(t.says('runner', format('approval.consume(%L, %L, ''{}'', %L, %L)', :'
 SELECT is(t.says('web', format('approval.approve(%L, %L, actor => %L)', i, t.seen(i), value)), CASE WHEN fits THEN 'ok' ELSE '22023' END, 'actor of ' || size) FROM t.sizes, LATERAL (SELECT t.proposed() AS i WHERE t.sizes.size <> '') AS p;
 SELECT is(t.says('alice', format('approval.reject(%L, %L, %s => %L)', i, t.seen(i), v.what, repeat('x', v.size))), CASE WHEN v.size <= 65536 THEN 'ok' ELSE '22023' END, format('%s of %s bytes', v.what, v.size))
   FROM (VALUES ('result', 65536), ('result', 65537), ('note', 65536), ('note', 65537)) AS v(what, size), LATERAL (SELECT t.proposed() AS i WHERE v.size > 0) AS p;
-SELECT is(a.detail::jsonb, '{"sqlstate":"22023","reason":"too_long","argument":"tool","limit":255}', 'DETAIL says what and how long') FROM t.as('agent', format('approval.propose(''x'', %L, ''{}'')', repeat('x', 256))) AS a;
+SELECT is(a.detail::jsonb, '{"sqlstate":"22023","reason":"too_long","http":400,"id":null,"status":null,"argument":"tool","limit":255,"hint":"It may be 255 bytes long at most."}', 'DETAIL says what and how long') FROM t.as('agent', format('approval.propose(''x'', %L, ''{}'')', repeat('x', 256))) AS a;
 
 -- Empty names are none; empty texts are texts.
 SELECT is(t.says('agent', format('approval.propose(%s)', args)), answer, format('propose(%s)', args)) FROM (VALUES
