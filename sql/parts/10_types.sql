@@ -80,6 +80,18 @@ CREATE OPERATOR pg_catalog.<> (
 	COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
 	RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel
 );
+COMMENT ON OPERATOR pg_catalog.< (approval.digest, approval.digest) IS
+'Whether a digest is less than another, byte by byte, unsigned. NULL gives NULL.';
+COMMENT ON OPERATOR pg_catalog.<= (approval.digest, approval.digest) IS
+'Whether a digest is less than or equal to another, byte by byte, unsigned. NULL gives NULL.';
+COMMENT ON OPERATOR pg_catalog.= (approval.digest, approval.digest) IS
+'Whether a digest is equal to another, all bytes compared. NULL gives NULL.';
+COMMENT ON OPERATOR pg_catalog.>= (approval.digest, approval.digest) IS
+'Whether a digest is greater than or equal to another, byte by byte, unsigned. NULL gives NULL.';
+COMMENT ON OPERATOR pg_catalog.> (approval.digest, approval.digest) IS
+'Whether a digest is greater than another, byte by byte, unsigned. NULL gives NULL.';
+COMMENT ON OPERATOR pg_catalog.<> (approval.digest, approval.digest) IS
+'Whether a digest is not equal to another, all bytes compared. NULL gives NULL.';
 
 CREATE OPERATOR CLASS approval.digest_ops DEFAULT FOR TYPE approval.digest USING btree AS
 	OPERATOR 1 pg_catalog.<,
@@ -94,6 +106,14 @@ CREATE OPERATOR CLASS approval.digest_ops DEFAULT FOR TYPE approval.digest USING
 	OPERATOR 1 pg_catalog.=,
 	FUNCTION 1 approval.digest_hash(approval.digest),
 	FUNCTION 2 approval.digest_hash_extended(approval.digest, pg_catalog.int8);
+COMMENT ON OPERATOR CLASS approval.digest_ops USING btree IS
+'Order of digests, byte by byte, unsigned; the default.';
+COMMENT ON OPERATOR CLASS approval.digest_ops USING hash IS
+'Hashing of digests; the default.';
+COMMENT ON OPERATOR FAMILY approval.digest_ops USING btree IS
+'Order of digests, byte by byte, unsigned.';
+COMMENT ON OPERATOR FAMILY approval.digest_ops USING hash IS
+'Hashing of digests.';
 
 CREATE FUNCTION approval.digest_to_bytea(approval.digest) RETURNS pg_catalog.bytea
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_to_bytea';
@@ -110,6 +130,16 @@ CREATE CAST (pg_catalog.varchar AS approval.digest) WITH INOUT AS IMPLICIT;
 CREATE CAST (approval.digest AS pg_catalog.text) WITH INOUT AS ASSIGNMENT;
 CREATE CAST (approval.digest AS pg_catalog.bytea) WITH FUNCTION approval.digest_to_bytea(approval.digest);
 CREATE CAST (pg_catalog.bytea AS approval.digest) WITH FUNCTION approval.bytea_to_digest(pg_catalog.bytea);
+COMMENT ON CAST (pg_catalog.text AS approval.digest) IS
+'Implicit: 64 hexadecimal digits, any case; anything else is an error (22P02). NULL gives NULL.';
+COMMENT ON CAST (pg_catalog.varchar AS approval.digest) IS
+'Implicit: 64 hexadecimal digits, any case; anything else is an error (22P02). NULL gives NULL.';
+COMMENT ON CAST (approval.digest AS pg_catalog.text) IS
+'On assignment: 64 hexadecimal digits, lower case. NULL gives NULL.';
+COMMENT ON CAST (approval.digest AS pg_catalog.bytea) IS
+'Explicit: the 32 bytes. NULL gives NULL.';
+COMMENT ON CAST (pg_catalog.bytea AS approval.digest) IS
+'Explicit: 32 bytes; any other length is an error (22P03). NULL gives NULL.';
 
 CREATE TYPE approval.ulid;
 CREATE FUNCTION approval.ulid_in(pg_catalog.cstring) RETURNS approval.ulid
@@ -184,6 +214,18 @@ CREATE OPERATOR pg_catalog.<> (
 	COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
 	RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel
 );
+COMMENT ON OPERATOR pg_catalog.< (approval.ulid, approval.ulid) IS
+'Whether a ulid is less than another, by the millisecond of creation, then by the random bits. NULL gives NULL.';
+COMMENT ON OPERATOR pg_catalog.<= (approval.ulid, approval.ulid) IS
+'Whether a ulid is less than or equal to another, by the millisecond of creation, then by the random bits. NULL gives NULL.';
+COMMENT ON OPERATOR pg_catalog.= (approval.ulid, approval.ulid) IS
+'Whether a ulid is equal to another, all bytes compared. NULL gives NULL.';
+COMMENT ON OPERATOR pg_catalog.>= (approval.ulid, approval.ulid) IS
+'Whether a ulid is greater than or equal to another, by the millisecond of creation, then by the random bits. NULL gives NULL.';
+COMMENT ON OPERATOR pg_catalog.> (approval.ulid, approval.ulid) IS
+'Whether a ulid is greater than another, by the millisecond of creation, then by the random bits. NULL gives NULL.';
+COMMENT ON OPERATOR pg_catalog.<> (approval.ulid, approval.ulid) IS
+'Whether a ulid is not equal to another, all bytes compared. NULL gives NULL.';
 
 CREATE OPERATOR CLASS approval.ulid_ops DEFAULT FOR TYPE approval.ulid USING btree AS
 	OPERATOR 1 pg_catalog.<,
@@ -198,6 +240,14 @@ CREATE OPERATOR CLASS approval.ulid_ops DEFAULT FOR TYPE approval.ulid USING has
 	OPERATOR 1 pg_catalog.=,
 	FUNCTION 1 approval.ulid_hash(approval.ulid),
 	FUNCTION 2 approval.ulid_hash_extended(approval.ulid, pg_catalog.int8);
+COMMENT ON OPERATOR CLASS approval.ulid_ops USING btree IS
+'Order of ulids, by the millisecond of creation, then by the random bits; the default.';
+COMMENT ON OPERATOR CLASS approval.ulid_ops USING hash IS
+'Hashing of ulids; the default.';
+COMMENT ON OPERATOR FAMILY approval.ulid_ops USING btree IS
+'Order of ulids, by the millisecond of creation, then by the random bits.';
+COMMENT ON OPERATOR FAMILY approval.ulid_ops USING hash IS
+'Hashing of ulids.';
 
 CREATE FUNCTION approval.ulid_to_timestamptz(approval.ulid) RETURNS pg_catalog.timestamptz
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_to_timestamptz';
@@ -210,6 +260,18 @@ CREATE CAST (approval.ulid AS pg_catalog.text) WITH INOUT AS ASSIGNMENT;
 CREATE CAST (approval.ulid AS pg_catalog.uuid) WITHOUT FUNCTION AS ASSIGNMENT;
 CREATE CAST (pg_catalog.uuid AS approval.ulid) WITHOUT FUNCTION AS ASSIGNMENT;
 CREATE CAST (approval.ulid AS pg_catalog.timestamptz) WITH FUNCTION approval.ulid_to_timestamptz(approval.ulid);
+COMMENT ON CAST (pg_catalog.text AS approval.ulid) IS
+'Implicit: 26 characters of Crockford''s base 32 (github.com/ulid/spec), any case; anything else is an error (22P02). NULL gives NULL.';
+COMMENT ON CAST (pg_catalog.varchar AS approval.ulid) IS
+'Implicit: 26 characters of Crockford''s base 32 (github.com/ulid/spec), any case; anything else is an error (22P02). NULL gives NULL.';
+COMMENT ON CAST (approval.ulid AS pg_catalog.text) IS
+'On assignment: 26 characters of Crockford''s base 32 (github.com/ulid/spec), upper case. NULL gives NULL.';
+COMMENT ON CAST (approval.ulid AS pg_catalog.uuid) IS
+'On assignment: the same 16 bytes; version and variant bits are not those of RFC 9562. NULL gives NULL.';
+COMMENT ON CAST (pg_catalog.uuid AS approval.ulid) IS
+'On assignment: the same 16 bytes. Only of a uuid that was a ulid, or is of version 7, do they start with a time. NULL gives NULL.';
+COMMENT ON CAST (approval.ulid AS pg_catalog.timestamptz) IS
+'Explicit: when it was made, in whole milliseconds since 1970, by the clock of the server that made it. NULL gives NULL.';
 
 CREATE FUNCTION approval.new_ulid() RETURNS approval.ulid
 	LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'approval_new_ulid';

@@ -97,7 +97,8 @@ SELECT is(t.trigger_attempt(proname), '42501', format('nobody: a trigger with %s
   FROM pg_proc p WHERE pronamespace = 'approval'::regnamespace AND prorettype = 'trigger'::regtype;
 
 -- Everything that is there for people says what it is.
-SELECT is_empty($$SELECT what FROM t.members m WHERE class IN ('pg_class'::regclass, 'pg_type'::regclass, 'pg_namespace'::regclass, 'pg_proc'::regclass)
+SELECT is_empty($$SELECT what FROM t.members m WHERE class IN ('pg_class'::regclass, 'pg_type'::regclass, 'pg_namespace'::regclass, 'pg_proc'::regclass,
+		'pg_cast'::regclass, 'pg_operator'::regclass, 'pg_opclass'::regclass, 'pg_opfamily'::regclass)
 	AND obj_description(objid, class::text) IS NULL
 	AND NOT (class = 'pg_proc'::regclass AND objid IN (SELECT oid FROM t.plumbing) AND NOT EXISTS (SELECT FROM pg_cast WHERE castfunc = objid))
 	AND NOT (class = 'pg_class'::regclass AND (SELECT relkind FROM pg_class WHERE oid = objid) NOT IN ('r', 'v'))
