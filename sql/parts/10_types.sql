@@ -10,12 +10,20 @@
 CREATE TYPE approval.digest;
 CREATE FUNCTION approval.digest_in(pg_catalog.cstring) RETURNS approval.digest
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_in';
+COMMENT ON FUNCTION approval.digest_in(pg_catalog.cstring) IS
+'Text form to digest: 64 hexadecimal digits, any case; anything else is an error (22P02). NULL gives NULL.';
 CREATE FUNCTION approval.digest_out(approval.digest) RETURNS pg_catalog.cstring
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_out';
+COMMENT ON FUNCTION approval.digest_out(approval.digest) IS
+'Digest to text form: 64 hexadecimal digits, lower case. NULL gives NULL.';
 CREATE FUNCTION approval.digest_recv(pg_catalog.internal) RETURNS approval.digest
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_recv';
+COMMENT ON FUNCTION approval.digest_recv(pg_catalog.internal) IS
+'Binary form to digest: exactly 32 bytes, otherwise an error (22P03). NULL gives NULL.';
 CREATE FUNCTION approval.digest_send(approval.digest) RETURNS pg_catalog.bytea
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_send';
+COMMENT ON FUNCTION approval.digest_send(approval.digest) IS
+'Digest to binary form: its 32 bytes. NULL gives NULL.';
 
 CREATE TYPE approval.digest (
 	INPUT = approval.digest_in,
@@ -31,24 +39,44 @@ COMMENT ON TYPE approval.digest IS
 
 CREATE FUNCTION approval.digest_lt(approval.digest, approval.digest) RETURNS pg_catalog.bool
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_lt';
+COMMENT ON FUNCTION approval.digest_lt(approval.digest, approval.digest) IS
+'Whether the first is less than the second; behind the operator <. NULL gives NULL.';
 CREATE FUNCTION approval.digest_le(approval.digest, approval.digest) RETURNS pg_catalog.bool
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_le';
+COMMENT ON FUNCTION approval.digest_le(approval.digest, approval.digest) IS
+'Whether the first is less than or equal to the second; behind the operator <=. NULL gives NULL.';
 CREATE FUNCTION approval.digest_eq(approval.digest, approval.digest) RETURNS pg_catalog.bool
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_eq';
+COMMENT ON FUNCTION approval.digest_eq(approval.digest, approval.digest) IS
+'Whether the first is equal to the second; behind the operator =. NULL gives NULL.';
 CREATE FUNCTION approval.digest_ge(approval.digest, approval.digest) RETURNS pg_catalog.bool
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_ge';
+COMMENT ON FUNCTION approval.digest_ge(approval.digest, approval.digest) IS
+'Whether the first is greater than or equal to the second; behind the operator >=. NULL gives NULL.';
 CREATE FUNCTION approval.digest_gt(approval.digest, approval.digest) RETURNS pg_catalog.bool
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_gt';
+COMMENT ON FUNCTION approval.digest_gt(approval.digest, approval.digest) IS
+'Whether the first is greater than the second; behind the operator >. NULL gives NULL.';
 CREATE FUNCTION approval.digest_ne(approval.digest, approval.digest) RETURNS pg_catalog.bool
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_ne';
+COMMENT ON FUNCTION approval.digest_ne(approval.digest, approval.digest) IS
+'Whether the first is not equal to the second; behind the operator <>. NULL gives NULL.';
 CREATE FUNCTION approval.digest_cmp(approval.digest, approval.digest) RETURNS pg_catalog.int4
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_cmp';
+COMMENT ON FUNCTION approval.digest_cmp(approval.digest, approval.digest) IS
+'Less than, equal to or greater than 0 as the first sorts before, with or after the second, byte by byte, unsigned; for btree. NULL gives NULL.';
 CREATE FUNCTION approval.digest_sortsupport(pg_catalog.internal) RETURNS pg_catalog.void
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_sortsupport';
+COMMENT ON FUNCTION approval.digest_sortsupport(pg_catalog.internal) IS
+'Sorts without a call per comparison; for btree.';
 CREATE FUNCTION approval.digest_hash(approval.digest) RETURNS pg_catalog.int4
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_hash';
+COMMENT ON FUNCTION approval.digest_hash(approval.digest) IS
+'A 32-bit hash; for hash indexes, joins and aggregates. NULL gives NULL.';
 CREATE FUNCTION approval.digest_hash_extended(approval.digest, pg_catalog.int8) RETURNS pg_catalog.int8
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_digest_hash_extended';
+COMMENT ON FUNCTION approval.digest_hash_extended(approval.digest, pg_catalog.int8) IS
+'A 64-bit hash with a seed; for hash partitions. NULL gives NULL.';
 
 CREATE OPERATOR pg_catalog.< (
 	LEFTARG = approval.digest, RIGHTARG = approval.digest, FUNCTION = approval.digest_lt,
@@ -144,12 +172,20 @@ COMMENT ON CAST (pg_catalog.bytea AS approval.digest) IS
 CREATE TYPE approval.ulid;
 CREATE FUNCTION approval.ulid_in(pg_catalog.cstring) RETURNS approval.ulid
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_in';
+COMMENT ON FUNCTION approval.ulid_in(pg_catalog.cstring) IS
+'Text form to ulid: 26 characters of Crockford''s base 32 (github.com/ulid/spec), any case; anything else is an error (22P02). NULL gives NULL.';
 CREATE FUNCTION approval.ulid_out(approval.ulid) RETURNS pg_catalog.cstring
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_out';
+COMMENT ON FUNCTION approval.ulid_out(approval.ulid) IS
+'Ulid to text form: 26 characters of Crockford''s base 32 (github.com/ulid/spec), upper case. NULL gives NULL.';
 CREATE FUNCTION approval.ulid_recv(pg_catalog.internal) RETURNS approval.ulid
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_recv';
+COMMENT ON FUNCTION approval.ulid_recv(pg_catalog.internal) IS
+'Binary form to ulid: 16 bytes, as of a uuid. NULL gives NULL.';
 CREATE FUNCTION approval.ulid_send(approval.ulid) RETURNS pg_catalog.bytea
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_send';
+COMMENT ON FUNCTION approval.ulid_send(approval.ulid) IS
+'Ulid to binary form: its 16 bytes, as of a uuid. NULL gives NULL.';
 
 CREATE TYPE approval.ulid (
 	INPUT = approval.ulid_in,
@@ -165,24 +201,44 @@ COMMENT ON TYPE approval.ulid IS
 
 CREATE FUNCTION approval.ulid_lt(approval.ulid, approval.ulid) RETURNS pg_catalog.bool
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_lt';
+COMMENT ON FUNCTION approval.ulid_lt(approval.ulid, approval.ulid) IS
+'Whether the first is less than the second; behind the operator <. NULL gives NULL.';
 CREATE FUNCTION approval.ulid_le(approval.ulid, approval.ulid) RETURNS pg_catalog.bool
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_le';
+COMMENT ON FUNCTION approval.ulid_le(approval.ulid, approval.ulid) IS
+'Whether the first is less than or equal to the second; behind the operator <=. NULL gives NULL.';
 CREATE FUNCTION approval.ulid_eq(approval.ulid, approval.ulid) RETURNS pg_catalog.bool
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_eq';
+COMMENT ON FUNCTION approval.ulid_eq(approval.ulid, approval.ulid) IS
+'Whether the first is equal to the second; behind the operator =. NULL gives NULL.';
 CREATE FUNCTION approval.ulid_ge(approval.ulid, approval.ulid) RETURNS pg_catalog.bool
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_ge';
+COMMENT ON FUNCTION approval.ulid_ge(approval.ulid, approval.ulid) IS
+'Whether the first is greater than or equal to the second; behind the operator >=. NULL gives NULL.';
 CREATE FUNCTION approval.ulid_gt(approval.ulid, approval.ulid) RETURNS pg_catalog.bool
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_gt';
+COMMENT ON FUNCTION approval.ulid_gt(approval.ulid, approval.ulid) IS
+'Whether the first is greater than the second; behind the operator >. NULL gives NULL.';
 CREATE FUNCTION approval.ulid_ne(approval.ulid, approval.ulid) RETURNS pg_catalog.bool
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_ne';
+COMMENT ON FUNCTION approval.ulid_ne(approval.ulid, approval.ulid) IS
+'Whether the first is not equal to the second; behind the operator <>. NULL gives NULL.';
 CREATE FUNCTION approval.ulid_cmp(approval.ulid, approval.ulid) RETURNS pg_catalog.int4
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_cmp';
+COMMENT ON FUNCTION approval.ulid_cmp(approval.ulid, approval.ulid) IS
+'Less than, equal to or greater than 0 as the first sorts before, with or after the second, by the millisecond of creation, then by the random bits; for btree. NULL gives NULL.';
 CREATE FUNCTION approval.ulid_sortsupport(pg_catalog.internal) RETURNS pg_catalog.void
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_sortsupport';
+COMMENT ON FUNCTION approval.ulid_sortsupport(pg_catalog.internal) IS
+'Sorts without a call per comparison; for btree.';
 CREATE FUNCTION approval.ulid_hash(approval.ulid) RETURNS pg_catalog.int4
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_hash';
+COMMENT ON FUNCTION approval.ulid_hash(approval.ulid) IS
+'A 32-bit hash; for hash indexes, joins and aggregates. NULL gives NULL.';
 CREATE FUNCTION approval.ulid_hash_extended(approval.ulid, pg_catalog.int8) RETURNS pg_catalog.int8
 	LANGUAGE c IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_hash_extended';
+COMMENT ON FUNCTION approval.ulid_hash_extended(approval.ulid, pg_catalog.int8) IS
+'A 64-bit hash with a seed; for hash partitions. NULL gives NULL.';
 
 CREATE OPERATOR pg_catalog.< (
 	LEFTARG = approval.ulid, RIGHTARG = approval.ulid, FUNCTION = approval.ulid_lt,

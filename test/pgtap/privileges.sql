@@ -100,7 +100,6 @@ SELECT is(t.trigger_attempt(proname), '42501', format('nobody: a trigger with %s
 SELECT is_empty($$SELECT what FROM t.members m WHERE class IN ('pg_class'::regclass, 'pg_type'::regclass, 'pg_namespace'::regclass, 'pg_proc'::regclass,
 		'pg_cast'::regclass, 'pg_operator'::regclass, 'pg_opclass'::regclass, 'pg_opfamily'::regclass)
 	AND obj_description(objid, class::text) IS NULL
-	AND NOT (class = 'pg_proc'::regclass AND objid IN (SELECT oid FROM t.plumbing) AND NOT EXISTS (SELECT FROM pg_cast WHERE castfunc = objid))
 	AND NOT (class = 'pg_class'::regclass AND (SELECT relkind FROM pg_class WHERE oid = objid) NOT IN ('r', 'v'))
 	AND NOT (class = 'pg_type'::regclass AND (SELECT typtype = 'b' AND typelem <> 0 OR typtype = 'c' AND relkind <> 'c'
 			 FROM pg_type t LEFT JOIN pg_class c ON c.oid = typrelid WHERE t.oid = objid))$$, 'every public object has a comment');
