@@ -18,20 +18,20 @@
 #include "clock.h"
 #include "errors.h"
 
-/* An argument that cannot be; the message names it. */
+/* An argument that cannot be; the message is its name between two texts. */
 static void
-pg_attribute_printf(1, 0)
-refuse_argument(const char *message, const char *name, const char *reason,
+refuse_argument(const char *before, const char *name, const char *after, const char *reason,
 				const char *extra, const char *hint)
 {
-	errors_raise_standard(ERRCODE_INVALID_PARAMETER_VALUE, psprintf(message, name), reason, 400,
+	errors_raise_standard(ERRCODE_INVALID_PARAMETER_VALUE,
+						  psprintf("%sargument \"%s\"%s", before, name, after), reason, 400,
 						  psprintf(",\"argument\":\"%s\"%s", name, extra), hint);
 }
 
 void
 args_bad_value(const char *name, const char *hint)
 {
-	refuse_argument("invalid value for argument \"%s\"", name, "invalid_argument", "", hint);
+	refuse_argument("invalid value for ", name, "", "invalid_argument", "", hint);
 	pg_unreachable();
 }
 
@@ -39,7 +39,7 @@ void
 args_check_length(const char *name, const char *value, int limit)
 {
 	if (strlen(value) > (size_t) limit)
-		refuse_argument("argument \"%s\" is too long", name, "too_long",
+		refuse_argument("", name, " is too long", "too_long",
 						psprintf(",\"limit\":%d", limit),
 						psprintf("It may be %d bytes long at most.", limit));
 }
@@ -49,7 +49,7 @@ void
 args_check_name(const char *name, const char *value, int limit)
 {
 	if (value[0] == '\0')
-		refuse_argument("argument \"%s\" must not be empty", name, "empty", "",
+		refuse_argument("", name, " must not be empty", "empty", "",
 						"Pass a name of at least one character.");
 	args_check_length(name, value, limit);
 }
@@ -128,7 +128,7 @@ args_span(FunctionCallInfo fcinfo, int n, const char *name,
 		return otherwise;
 	span = clock_span(PG_GETARG_INTERVAL_P(n));
 	if (span < least || span > most)
-		refuse_argument("argument \"%s\" is out of range", name, "out_of_range",
+		refuse_argument("", name, " is out of range", "out_of_range",
 						psprintf(",\"least_seconds\":%g,\"most_seconds\":%g",
 								 least / (double) USECS_PER_SEC, most / (double) USECS_PER_SEC),
 						psprintf("Between %g and %g seconds.",
