@@ -94,6 +94,21 @@ store_prepare(Statement *statement)
 	statement->plan = plan;
 }
 
+static uint64
+store_execute(Statement *statement, Datum *values, const char *nulls,
+			  bool read_only, int expected, long limit)
+{
+	int			code;
+
+	if (statement->plan == NULL)
+		store_prepare(statement);
+	code = SPI_execute_plan(statement->plan, values, nulls, read_only, limit);
+	if (code != expected)
+		elog(ERROR, "unexpected result of \"%s\": %s", statement->sql,
+			 SPI_result_code_string(code));
+	return SPI_processed;
+}
+
 /*
  * Run a statement and return the number of rows.  Not read-only, so that each
  * statement sees what was committed before it started, under READ COMMITTED.
@@ -102,30 +117,14 @@ uint64
 store_run(Statement *statement, Datum *values, const char *nulls,
 		  int expected, long limit)
 {
-	int			code;
-
-	if (statement->plan == NULL)
-		store_prepare(statement);
-	code = SPI_execute_plan(statement->plan, values, nulls, false, limit);
-	if (code != expected)
-		elog(ERROR, "unexpected result of \"%s\": %s", statement->sql,
-			 SPI_result_code_string(code));
-	return SPI_processed;
+	return store_execute(statement, values, nulls, false, expected, limit);
 }
 
 /* Run a query in the active snapshot, which the caller has pushed. */
 uint64
 store_read(Statement *statement, Datum *values, const char *nulls)
 {
-	int			code;
-
-	if (statement->plan == NULL)
-		store_prepare(statement);
-	code = SPI_execute_plan(statement->plan, values, nulls, true, 0);
-	if (code != SPI_OK_SELECT)
-		elog(ERROR, "unexpected result of \"%s\": %s", statement->sql,
-			 SPI_result_code_string(code));
-	return SPI_processed;
+	return store_execute(statement, values, nulls, true, SPI_OK_SELECT, 0);
 }
 
 /* The same, row after row: for what may be too many to hold. */

@@ -194,7 +194,7 @@ RETURNS approval.request
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_complete';
 REVOKE ALL ON FUNCTION approval.complete FROM PUBLIC;
 COMMENT ON FUNCTION approval.complete IS
-'Records what became of an execution: succeeded, failed or unknown, with a result that is kept verbatim. Accepted after the lease too. The same report again is a no-op; after unknown, a late succeeded or failed is recorded. Required: id, execution_id, token, outcome (22004 for NULL; 22023 for another outcome). Errors: PT404 not_found, PT409 execution_mismatch, outcome_conflict, PT412 stale_state (never consumed).';
+'Records what became of an execution: succeeded, failed or unknown, with a result that is kept verbatim. Accepted after the lease too. The same report again is a no-op; after unknown, a late succeeded or failed is recorded, and so is a result where the same outcome was stored without one. Required: id, execution_id, token, outcome (22004 for NULL; 22023 for another outcome). Errors: PT404 not_found, PT409 execution_mismatch, outcome_conflict, PT412 stale_state (never consumed).';
 
 CREATE FUNCTION approval.try_complete(
 	id approval.ulid,

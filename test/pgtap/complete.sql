@@ -28,7 +28,7 @@ $$;
 SELECT is(r.answer || ' ' || r.events, v.answer || ' ' || v.events, format('%s, then %s', first, second))
   FROM (VALUES
 	('{succeeded,1}', '{succeeded,1}', 'ok', 0), ('{succeeded,1}', '{succeeded,2}', 'PT409 outcome_conflict', 0),
-	('{succeeded,1}', '{succeeded,NULL}', 'PT409 outcome_conflict', 0), ('{succeeded,NULL}', '{succeeded,NULL}', 'ok', 0),
+	('{succeeded,1}', '{succeeded,NULL}', 'PT409 outcome_conflict', 0), ('{succeeded,NULL}', '{succeeded,NULL}', 'ok', 0), ('{succeeded,NULL}', '{succeeded,1}', 'ok', 1),
 	('{succeeded,1}', '{failed,1}', 'PT409 outcome_conflict', 0), ('{succeeded,1}', '{unknown,1}', 'PT409 outcome_conflict', 0),
 	('{failed,1}', '{failed,1}', 'ok', 0), ('{failed,1}', '{succeeded,1}', 'PT409 outcome_conflict', 0),
 	('{unknown,1}', '{unknown,1}', 'ok', 0), ('{unknown,1}', '{unknown,2}', 'PT409 outcome_conflict', 0),
