@@ -12,6 +12,7 @@
 #include "alone.h"
 #include "caller.h"
 #include "notify.h"
+#include "registry.h"
 #include "request.h"
 #include "settings.h"
 #include "store.h"
@@ -29,6 +30,7 @@ _PG_init(void)
 	request_init();
 	table_init();
 	caller_init();
+	registry_init();
 	notify_init();
 	alone_init();
 }

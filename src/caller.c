@@ -30,7 +30,7 @@
 #include "store.h"
 
 static Statement select_login = {
-	.sql = "SELECT l.kind, l.actor, l.tenants FROM approval.logins l"
+	.sql = "SELECT l.kind, l.actor, l.tenants, l.roles FROM approval.logins l"
 	" WHERE l.login OPERATOR(pg_catalog.=) $1",
 	.nparams = 1,
 	.types = {TEXTOID},
@@ -89,23 +89,30 @@ login_kind(const char *word)
 	elog(ERROR, "unknown kind of login");
 }
 
-static void
-take_tenants(Datum value)
+static char **
+take_names(Datum value, int *count)
 {
 	Datum	   *elements;
-	int			count;
+	char	  **names;
 	int			i;
 
 	deconstruct_array(DatumGetArrayTypeP(value), TEXTOID, -1, false, TYPALIGN_INT,
-					  &elements, NULL, &count);
-	cache.tenants = palloc(sizeof(char *) * count);
-	cache.ntenants = count;
-	for (i = 0; i < count; i++)
-	{
-		cache.tenants[i] = TextDatumGetCString(elements[i]);
+					  &elements, NULL, count);
+	names = palloc(sizeof(char *) * (*count + 1));
+	for (i = 0; i < *count; i++)
+		names[i] = TextDatumGetCString(elements[i]);
+	return names;
+}
+
+static void
+take_tenants(Datum value)
+{
+	int			i;
+
+	cache.tenants = take_names(value, &cache.ntenants);
+	for (i = 0; i < cache.ntenants; i++)
 		if (strcmp(cache.tenants[i], CALLER_ALL_TENANTS) == 0)
 			cache.all_tenants = true;
-	}
 }
 
 static void
@@ -116,6 +123,7 @@ take_login_row(void)
 	char	   *actor = SPI_getvalue(row, desc, 2);
 	bool		isnull;
 	Datum		tenants = SPI_getbinval(row, desc, 3, &isnull);
+	Datum		roles = SPI_getbinval(row, desc, 4, &isnull);
 	MemoryContext old;
 
 	cache.kind = login_kind(SPI_getvalue(row, desc, 1));
@@ -126,6 +134,7 @@ take_login_row(void)
 		cache.mapped = true;
 	}
 	take_tenants(tenants);
+	cache.roles = take_names(roles, &cache.nroles);
 	MemoryContextSwitchTo(old);
 }
 
@@ -222,6 +231,15 @@ caller_tenant(const Caller *caller, const char *wanted)
 						  "This login has several tenants: pass the argument tenant, or set approval.tenant.");
 }
 
+/* The same for a change of policy, which may also be for every tenant. */
+const char *
+caller_policy_tenant(const Caller *caller, const char *wanted)
+{
+	if (wanted && strcmp(wanted, CALLER_ALL_TENANTS) == 0 && caller->all_tenants)
+		return CALLER_ALL_TENANTS;
+	return caller_tenant(caller, wanted);
+}
+
 /* Names that stand for something else than a person or service. */
 static bool
 actor_reserved(const char *actor)
@@ -303,18 +321,27 @@ caller_get(void)
 	return &cache;
 }
 
+static char **
+copy_names(char **names, int count)
+{
+	char	  **copy = palloc(sizeof(char *) * (count + 1));
+	int			i;
+
+	for (i = 0; i < count; i++)
+		copy[i] = pstrdup(names[i]);
+	return copy;
+}
+
 /* A copy that lives as long as the current context. */
 const Caller *
 caller_copy(const Caller *caller)
 {
 	Caller	   *copy = palloc(sizeof(Caller));
-	int			i;
 
 	*copy = *caller;
 	copy->login = pstrdup(caller->login);
 	copy->actor = pstrdup(caller->actor);
-	copy->tenants = palloc(sizeof(char *) * (caller->ntenants + 1));
-	for (i = 0; i < caller->ntenants; i++)
-		copy->tenants[i] = pstrdup(caller->tenants[i]);
+	copy->tenants = copy_names(caller->tenants, caller->ntenants);
+	copy->roles = copy_names(caller->roles, caller->nroles);
 	return copy;
 }

@@ -43,12 +43,15 @@ typedef struct Caller
 	bool		all_tenants;
 	int			ntenants;
 	char	  **tenants;
+	int			nroles;			/* what its agents are for */
+	char	  **roles;
 } Caller;
 
 extern void caller_init(void);
 extern const Caller *caller_get(void);
 extern const Caller *caller_copy(const Caller *caller);
 extern const char *caller_tenant(const Caller *caller, const char *wanted);
+extern const char *caller_policy_tenant(const Caller *caller, const char *wanted);
 extern const char *caller_actor(const Caller *caller, const char *wanted,
 								bool must_name, Refusal *refusal);
 extern bool caller_may_judge(const Caller *caller);

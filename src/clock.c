@@ -91,3 +91,14 @@ clock_span(const Interval *span)
 		return span->time < 0 ? PG_INT64_MIN : PG_INT64_MAX;
 	return result;
 }
+
+/* Milliseconds since 1970; times before it count as 0. */
+int64
+clock_unix_ms(TimestampTz at)
+{
+	int64		epoch = (int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY * 1000;
+
+	if (TIMESTAMP_IS_NOBEGIN(at))
+		return 0;
+	return Max(at / 1000 + epoch, 0);
+}

@@ -14,6 +14,7 @@
 #define CLOCK_TEXT_LEN 40
 
 extern void clock_text(TimestampTz at, char text[CLOCK_TEXT_LEN]);
+extern int64 clock_unix_ms(TimestampTz at);
 extern int64 clock_span(const Interval *span);
 
 #endif							/* APPROVAL_CLOCK_H */

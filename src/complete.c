@@ -12,7 +12,6 @@
 #include "args.h"
 #include "event.h"
 #include "permit.h"
-#include "settings.h"
 #include "verb.h"
 
 PG_FUNCTION_INFO_V1(approval_complete);
@@ -100,15 +99,13 @@ complete(Call *call)
 static Step
 heartbeat(Call *call)
 {
-	FunctionCallInfo fcinfo = call->fcinfo;
 	Attempt		attempt;
 	int64		lease;
 
 	permit_attempt(call, &attempt);
-	lease = args_span(fcinfo, 3, "lease", setting_lease * USECS_PER_SEC,
-					  1, setting_max_lease * USECS_PER_SEC);
 	if (!permit_lock(call, &attempt, 4))
 		return STEP_REFUSED;
+	lease = permit_lease(call, 3, permit_tool(call));
 	if (call->request->outcome == OUTCOME_IN_FLIGHT && call->effective.outcome != OUTCOME_IN_FLIGHT)
 		return call_refuse(call, REASON_LEASE_EXPIRED);
 	if (call->effective.outcome != OUTCOME_IN_FLIGHT)
@@ -157,6 +154,7 @@ reconcile(Call *call)
 
 	request_set_outcome(call->request, outcome);
 	request_set(call->request, REQ_COMPLETED_AT, TimestampTzGetDatum(call->now));
+	request_set_text(call->request, REQ_RECONCILED_BY, call->actor);
 	return call_write(call, call->tampered ? EVENT_RECONCILED_TAMPERED : EVENT_RECONCILED, note, NULL);
 }
 

@@ -18,6 +18,7 @@
 #include "diff.h"
 #include "event.h"
 #include "permit.h"
+#include "recheck.h"
 #include "settings.h"
 #include "subject.h"
 
@@ -107,7 +108,10 @@ unusable(const Call *call)
 	}
 }
 
-/* Whether what is presented is what was approved; if not, says where not. */
+/*
+ * Whether what is presented is what was approved; if not, says where not.  The
+ * definition is held against the approved one and the pin by itself.
+ */
 static bool
 matches(Call *call, const Action *presented)
 {
@@ -116,8 +120,7 @@ matches(Call *call, const Action *presented)
 	Digest		hash;
 
 	subject_action(call->request, &approved);
-	if (shown.definition == NULL)
-		shown.definition = approved.definition;
+	shown.definition = approved.definition;
 	hash_action(&shown, &hash);
 	if (memcmp(&hash, request_digest_at(call->request, REQ_ACTION_HASH), sizeof(Digest)) == 0)
 		return true;
@@ -142,6 +145,27 @@ commits_first(const Call *call)
 	return true;
 }
 
+/* In the order of the contract: state, deadline, action, digest, policy. */
+static bool
+usable(Call *call, const Action *presented, const Registered *registered)
+{
+	Reason		reason;
+
+	if (!recheck_executor(call, registered))
+		return false;
+	reason = unusable(call);
+	if (reason == REASON_NONE && !matches(call, presented))
+		reason = REASON_HASH_MISMATCH;
+	else if (reason == REASON_NONE && call->tampered)
+		reason = REASON_ROW_TAMPERED;
+	if (reason != REASON_NONE)
+	{
+		call_refuse(call, reason);
+		return false;
+	}
+	return recheck_policy(call, registered, presented->definition);
+}
+
 /* consume(id, tool, arguments, execution_id, server, resource, definition, lease, tenant) */
 static Step
 consume(Call *call)
@@ -149,23 +173,19 @@ consume(Call *call)
 	FunctionCallInfo fcinfo = call->fcinfo;
 	const Ulid *id = args_id(fcinfo, 0, "id");
 	char	   *execution_id = args_required(fcinfo, 3, "execution_id", ARGS_KEY_LIMIT);
-	int64		lease = args_span(fcinfo, 7, "lease", setting_lease * USECS_PER_SEC,
-								  1, setting_max_lease * USECS_PER_SEC);
+	const Registered *registered;
+	int64		lease;
 	Digest		definition;
 	Action		presented;
-	Reason		reason;
 
 	args_check_name("execution_id", execution_id, ARGS_KEY_LIMIT);
 	call_tenant(call, 8);
 	if (!take_presented(call, &presented, &definition) || !call_lock(call, id))
 		return STEP_REFUSED;
-	reason = unusable(call);
-	if (reason != REASON_NONE)
-		return call_refuse(call, reason);
-	if (!matches(call, &presented))
-		return call_refuse(call, REASON_HASH_MISMATCH);
-	if (call->tampered)
-		return call_refuse(call, REASON_ROW_TAMPERED);
+	registered = permit_tool(call);
+	lease = permit_lease(call, 7, registered);
+	if (!usable(call, &presented, registered))
+		return STEP_REFUSED;
 	if (!commits_first(call))
 		return call_refuse(call, REASON_COMMIT_FIRST);
 
@@ -190,19 +210,87 @@ approval_try_consume(PG_FUNCTION_ARGS)
 	return verb_try(fcinfo, "consume", consume, ANSWER_PERMIT);
 }
 
+/* How long after its first permit an action may be tried again. */
+static int64
+retry_within(const Call *call, const Registered *registered)
+{
+	int64		span = registered->tools[0].retry_within;
+
+	return span > 0 ? span : DatumGetInt64(call->request->values[REQ_USE_WITHIN]);
+}
+
+/* Why a lost execution may not be tried again, for DETAIL; or NULL. */
+static const char *
+no_retry(const Call *call, const Registered *registered)
+{
+	int			attempts = registered->ntools > 0 ? registered->tools[0].max_attempts : 0;
+	int			i;
+
+	for (i = 0; i < registered->ntools; i++)
+	{
+		if (!registered->tools[i].idempotent)
+			return "not_idempotent";
+		attempts = Min(attempts, registered->tools[i].max_attempts);
+	}
+	if (registered->ntools == 0)
+		return "not_registered";
+	if (DatumGetInt32(call->request->values[REQ_ATTEMPT]) >= attempts)
+		return "attempts_used_up";
+	if (call->now >= request_time(call->request, REQ_CONSUMED_AT) + retry_within(call, registered))
+		return "too_late";
+	return NULL;
+}
+
+/* Whether there may be a next attempt now; false with a refusal. */
+static bool
+resumable(Call *call, const Registered *registered)
+{
+	const char *problem = no_retry(call, registered);
+	Reason		reason = REASON_NONE;
+
+	if (!recheck_executor(call, registered))
+		return false;
+	if (problem)
+	{
+		errors_member(&call->refusal, "problem", problem);
+		reason = REASON_NOT_IDEMPOTENT;
+	}
+	else if (call->effective.outcome != OUTCOME_UNKNOWN)
+		reason = REASON_STALE_STATE;
+	else if (call->tampered)
+		reason = REASON_ROW_TAMPERED;
+	if (reason == REASON_NONE)
+		return recheck_policy(call, registered, NULL);
+	call_refuse(call, reason);
+	return false;
+}
+
 /*
- * resume(id, execution_id, token, tenant): the next attempt after a lost one.
- * Only for tools registered as idempotent, and none is.
+ * resume(id, execution_id, token, tenant): the next attempt after one whose
+ * lease is over or that did not know its outcome, with the same idempotency
+ * key.
  */
 static Step
 resume(Call *call)
 {
+	const Registered *registered;
 	Attempt		attempt;
 
 	permit_attempt(call, &attempt);
 	if (!permit_lock(call, &attempt, 3))
 		return STEP_REFUSED;
-	return call_refuse(call, REASON_NOT_IDEMPOTENT);
+	registered = permit_tool(call);
+	if (!resumable(call, registered))
+		return STEP_REFUSED;
+	if (!commits_first(call))
+		return call_refuse(call, REASON_COMMIT_FIRST);
+
+	call_force_sync();
+	request_set_outcome(call->request, OUTCOME_IN_FLIGHT);
+	request_set_null(call->request, REQ_COMPLETED_AT);
+	request_set_null(call->request, REQ_RESULT);
+	permit_grant(call, attempt.execution_id, permit_lease(call, -1, registered));
+	return call_write(call, EVENT_RESUMED, NULL, NULL);
 }
 
 Datum

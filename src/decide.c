@@ -12,8 +12,10 @@
 
 #include "args.h"
 #include "event.h"
+#include "grant.h"
 #include "param.h"
-#include "policy.h"
+#include "quorum.h"
+#include "registry.h"
 #include "row.h"
 #include "settings.h"
 #include "subject.h"
@@ -118,33 +120,75 @@ decide_too_late(Call *call, const Verdict *verdict)
 	return call_refuse(call, REASON_ALREADY_DECIDED);
 }
 
+/* Where every row of the tool says so, a person may confirm the own assistant. */
+static bool
+owner_may_confirm(const Request *request, const Registered *registered)
+{
+	int			i;
+
+	for (i = 0; i < registered->ntools; i++)
+		if (!registered->tools[i].owner_may_confirm)
+			return false;
+	return registered->ntools > 0 && DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]) == 1;
+}
+
 /* The requester in any guise: the login, the actor, or the person behind it. */
 static bool
-asks_for_itself(const Call *call)
+asks_for_itself(const Call *call, const Registered *registered)
 {
 	const Request *request = call->request;
 
 	return (setting_separate_logins &&
 			request_text_is(request, REQ_REQUESTER_LOGIN, call->caller->login)) ||
 		request_text_is(request, REQ_REQUESTED_BY, call->actor) ||
-		request_text_is(request, REQ_ON_BEHALF_OF, call->actor);
+		(request_text_is(request, REQ_ON_BEHALF_OF, call->actor) &&
+		 !owner_may_confirm(request, registered));
+}
+
+static bool
+edits_allowed(const Registered *registered)
+{
+	int			i;
+
+	for (i = 0; i < registered->ntools; i++)
+		if (strcmp(registered->tools[i].edits, "free") != 0)
+			return false;
+	return true;
+}
+
+/* The stricter of what was asked for and what the edit asks for. */
+static void
+raise_quorum(Request *request, const Policy *policy)
+{
+	if (policy->approvals_needed > DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]))
+	{
+		request_set(request, REQ_APPROVALS_NEEDED, Int32GetDatum(policy->approvals_needed));
+		if (policy->reviewer_group)
+			request_set_text(request, REQ_REVIEWER_GROUP, policy->reviewer_group);
+	}
+	else if (request->nulls[REQ_REVIEWER_GROUP])
+		request_set_text(request, REQ_REVIEWER_GROUP, policy->reviewer_group);
 }
 
 /*
  * Puts the corrected arguments in the place of the proposed ones, which stay
- * beside them.  The agent's preview was of the proposal, so it goes.
+ * beside them.  The agent's preview was of the proposal, so it goes; approvals
+ * were of the proposal too, so they do not count any more.
  */
 static Step
-apply_edit(Call *call, const Verdict *verdict)
+apply_edit(Call *call, const Verdict *verdict, const Registered *registered)
 {
 	Request    *request = call->request;
 	Action		action;
+	Subject		subject = {0};
 	Policy		policy;
 
 	subject_action(request, &action);
 	action.arguments = verdict->edited;
 	action.arguments_len = verdict->edited_len;
-	policy_evaluate(&action, MODE_INLINE, &policy);
+	subject.action = &action;
+	subject.nroles = -1;
+	policy_evaluate(registered, &subject, &policy);
 	if (policy.mode == MODE_DENY)
 		return call_refuse(call, REASON_TOOL_DENIED);
 	if (request->nulls[REQ_PROPOSED_ARGUMENTS])
@@ -152,8 +196,12 @@ apply_edit(Call *call, const Verdict *verdict)
 		request_set(request, REQ_PROPOSED_ARGUMENTS, request->values[REQ_ARGUMENTS]);
 		request_set(request, REQ_PROPOSED_HASH, request->values[REQ_ACTION_HASH]);
 	}
+	raise_quorum(request, &policy);
+	if (policy.policy_version)
+		request_set(request, REQ_POLICY_VERSION, Int32GetDatum(policy.policy_version));
+	request_set(request, REQ_APPROVALS, Int32GetDatum(0));
 	request_set_null(request, REQ_PREVIEW);
-	subject_bind(request, &action);
+	subject_bind(request, &action, policy.summary_template);
 	return STEP_WRITTEN;
 }
 
@@ -169,45 +217,93 @@ is_edit(const Request *request, const Verdict *verdict)
 	return !same_digest(&wanted, request_digest_at(request, REQ_ACTION_HASH));
 }
 
-static Step
-apply_approve(Call *call, const Verdict *verdict, const Decision *decision)
+/* One voice more: enough of them decide. */
+static const char *
+count_approval(Call *call, const char *kind)
 {
 	Request    *request = call->request;
-	const char *kind = EVENT_APPROVED;
+	int			needed = DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]);
+	int			approvals = quorum_others(call) + 1;
 
-	if (DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]) != 1)
-		elog(ERROR, "a request that needs several approvals cannot be decided by one");
-	if (is_edit(request, verdict))
-	{
-		if (apply_edit(call, verdict) == STEP_REFUSED)
-			return STEP_REFUSED;
-		kind = EVENT_EDITED;
-	}
-	request_move(request, STATUS_APPROVED, CAUSE_PERSON);
-	request_set(request, REQ_APPROVALS, Int32GetDatum(1));
+	request_set(request, REQ_APPROVALS, Int32GetDatum(approvals));
+	if (approvals < needed)
+		return strcmp(kind, EVENT_APPROVED) == 0 ? EVENT_VOTED : kind;
+	request_move(request, STATUS_APPROVED, needed > 1 ? CAUSE_QUORUM : CAUSE_PERSON);
 	request_set_text(request, REQ_DECIDED_BY, call->actor);
 	request_set(request, REQ_DECIDED_AT, TimestampTzGetDatum(call->now));
 	request_set(request, REQ_USE_BY,
 				TimestampTzGetDatum(call->now + DatumGetInt64(request->values[REQ_USE_WITHIN])));
-	return call_write(call, kind, verdict->note, decision);
+	return kind;
 }
 
 static Step
-apply_reject(Call *call, const Verdict *verdict, const Decision *decision)
+apply_approve(Call *call, const Verdict *verdict, const Registered *registered, const Decision *decision)
+{
+	const char *kind = EVENT_APPROVED;
+
+	if (is_edit(call->request, verdict))
+	{
+		if (!edits_allowed(registered))
+		{
+			errors_member(&call->refusal, "problem", "edits_not_allowed");
+			return call_refuse(call, REASON_BAD_DECISION);
+		}
+		if (apply_edit(call, verdict, registered) == STEP_REFUSED)
+			return STEP_REFUSED;
+
+		/* the edit may ask for another group than the one checked */
+		if (!quorum_member(call))
+			return call_refuse(call, REASON_NOT_ELIGIBLE);
+		kind = EVENT_EDITED;
+	}
+	return call_write(call, count_approval(call, kind), verdict->note, decision);
+}
+
+/* One rejection is a veto, and ends what was granted in advance. */
+static Step
+apply_reject(Call *call, const Verdict *verdict, const Registered *registered, const Decision *decision)
 {
 	Request    *request = call->request;
+	bool		many = DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]) > 1;
+	Action		action;
+	Subject		subject = {0};
 
-	request_move(request, STATUS_REJECTED, CAUSE_PERSON);
+	request_move(request, STATUS_REJECTED, many ? CAUSE_VETO : CAUSE_PERSON);
 	request_set_text(request, REQ_DECIDED_BY, call->actor);
 	request_set(request, REQ_DECIDED_AT, TimestampTzGetDatum(call->now));
 	request_set_text(request, REQ_DENIAL, verdict->result);
+	if (registered->has_grants)
+	{
+		subject_action(request, &action);
+		subject.action = &action;
+		grant_rejected(call, &subject);
+	}
 	return call_write(call, EVENT_REJECTED, verdict->note, decision);
+}
+
+/* Whether this actor may give this verdict on the row as it is; else a refusal. */
+static bool
+may_decide(Call *call, const Verdict *verdict, const Registered *registered)
+{
+	Reason		reason = REASON_NONE;
+
+	if (asks_for_itself(call, registered))
+		reason = REASON_SELF_APPROVAL;
+	else if (!quorum_member(call))
+		reason = REASON_NOT_ELIGIBLE;
+	else if (!same_digest(verdict->seen, request_digest_at(call->request, REQ_REVIEW_HASH)))
+		reason = REASON_STALE_VIEW;
+	if (reason == REASON_NONE)
+		return true;
+	call_refuse(call, reason);
+	return false;
 }
 
 /* Lock, test, write: the whole of a decision. */
 static Step
 decide_on(Call *call, Verdict *verdict)
 {
+	const Registered *registered;
 	Decision	decision;
 
 	if (!caller_may_judge(call->caller))
@@ -221,17 +317,19 @@ decide_on(Call *call, Verdict *verdict)
 		return call_refuse(call, REASON_ROW_TAMPERED);
 	if (call->effective.status != STATUS_PENDING)
 		return decide_too_late(call, verdict);
-	if (asks_for_itself(call))
-		return call_refuse(call, REASON_SELF_APPROVAL);
-	if (!same_digest(verdict->seen, request_digest_at(call->request, REQ_REVIEW_HASH)))
-		return call_refuse(call, REASON_STALE_VIEW);
+	if (DatumGetInt32(call->request->values[REQ_APPROVALS]) > 0 && own_repeat(call, verdict))
+		return STEP_UNCHANGED;
+	registered = registry_find(call->tenant, request_text(call->request, REQ_SERVER),
+							   request_text(call->request, REQ_TOOL));
+	if (!may_decide(call, verdict, registered))
+		return STEP_REFUSED;
 
 	decision.verdict = verdict->approve ? VERDICT_APPROVE : VERDICT_REJECT;
 	decision.seen = verdict->seen;
 	decision.result = verdict->result;
 	call_force_sync();
-	return verdict->approve ? apply_approve(call, verdict, &decision) :
-		apply_reject(call, verdict, &decision);
+	return verdict->approve ? apply_approve(call, verdict, registered, &decision) :
+		apply_reject(call, verdict, registered, &decision);
 }
 
 /* False, with a refusal, unless the word is a verdict and the rest goes with it. */

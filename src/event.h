@@ -19,11 +19,15 @@
 #define EVENT_APPROVED "approved"
 #define EVENT_EDITED "edited"
 #define EVENT_REJECTED "rejected"
+#define EVENT_VOTED "voted"
 #define EVENT_CANCELLED "cancelled"
 #define EVENT_REVOKED "revoked"
 #define EVENT_CONSUMED "consumed"
+#define EVENT_RESUMED "resumed"
 #define EVENT_COMPLETED "completed"
 #define EVENT_RECONCILED "reconciled"
+#define EVENT_EXPIRED "expired"
+#define EVENT_ABANDONED "abandoned"
 
 /* The same on a row that was not what its digest said. */
 #define EVENT_COMPLETED_TAMPERED "completed_tampered"

@@ -208,6 +208,20 @@ approval_hash_review(PG_FUNCTION_ARGS)
 	PG_RETURN_DIGEST_P(digest);
 }
 
+static bool
+definition_without(const char *json, int len, const char *const *members, Digest *out,
+				   CanonicalError *error)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	if (!canonical_append_without(&text, json, len, CANONICAL_STRICT, members, error))
+		return false;
+	digest_of(text.data, text.len, out);
+	pfree(text.data);
+	return true;
+}
+
 /*
  * The digest of a whole tool definition but its loose members.  False and an
  * error for what has no canonical form; not an object is told apart.
@@ -216,17 +230,18 @@ bool
 hash_definition(const char *json, int len, Digest *out,
 				CanonicalError *error, bool *is_object)
 {
-	StringInfoData text;
-
 	*is_object = canonical_kind(json, len) == '{';
-	if (!*is_object)
-		return true;
-	initStringInfo(&text);
-	if (!canonical_append_without(&text, json, len, CANONICAL_STRICT, loose_members, error))
-		return false;
-	digest_of(text.data, text.len, out);
-	pfree(text.data);
-	return true;
+	return !*is_object || definition_without(json, len, loose_members, out, error);
+}
+
+/* The same without the name: equal for a tool that was only renamed. */
+bool
+hash_definition_shape(const char *json, int len, Digest *out)
+{
+	static const char *const members[] = {"_meta", "icons", "name", NULL};
+	CanonicalError error = {0};
+
+	return definition_without(json, len, members, out, &error);
 }
 
 PG_FUNCTION_INFO_V1(approval_tool_digest);

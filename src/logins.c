@@ -13,19 +13,25 @@
 #include "utils/builtins.h"
 
 #include "args.h"
+#include "change.h"
 #include "notify.h"
 #include "param.h"
-#include "verb.h"
 
 PG_FUNCTION_INFO_V1(approval_register_login);
 
 static Statement upsert_login = {
-	.sql = "INSERT INTO approval.logins (login, kind, actor, tenants, registered_by, registered_at)"
-	" VALUES ($1, $2, $3, $4, $5, $6)"
+	.sql = "INSERT INTO approval.logins (login, kind, actor, tenants, roles, registered_by, registered_at)"
+	" VALUES ($1, $2, $3, $4, $5, $6, pg_catalog.clock_timestamp())"
 	" ON CONFLICT (login) DO UPDATE SET kind = EXCLUDED.kind, actor = EXCLUDED.actor,"
-	" tenants = EXCLUDED.tenants, registered_by = EXCLUDED.registered_by, registered_at = EXCLUDED.registered_at",
+	" tenants = EXCLUDED.tenants, roles = EXCLUDED.roles, registered_by = EXCLUDED.registered_by, registered_at = EXCLUDED.registered_at",
 	.nparams = 6,
-	.types = {TEXTOID, TEXTOID, TEXTOID, TEXTARRAYOID, TEXTOID, TIMESTAMPTZOID},
+	.types = {TEXTOID, TEXTOID, TEXTOID, TEXTARRAYOID, TEXTARRAYOID, TEXTOID},
+};
+
+static Statement select_login = {
+	.sql = "SELECT pg_catalog.to_json(l) FROM approval.logins l WHERE l.login OPERATOR(pg_catalog.=) $1",
+	.nparams = 1,
+	.types = {TEXTOID},
 };
 
 static void
@@ -84,11 +90,39 @@ check_tenants(ArrayType *tenants)
 	}
 }
 
-/* register_login(login, kind, actor, tenants) */
+static void
+check_roles(ArrayType *roles)
+{
+	Datum	   *values;
+	bool	   *nulls;
+	int			count;
+	int			i;
+
+	deconstruct_array(roles, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &count);
+	for (i = 0; i < count; i++)
+	{
+		if (nulls[i])
+			errors_raise_null("roles");
+		args_check_name("roles", TextDatumGetCString(values[i]), ARGS_KEY_LIMIT);
+	}
+}
+
+static char *
+stored(const char *login)
+{
+	Datum		values[1];
+
+	values[0] = CStringGetTextDatum(login);
+	if (store_run(&select_login, values, NULL, SPI_OK_SELECT, 1) == 0)
+		return NULL;
+	return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
+}
+
+/* register_login(login, kind, actor, tenants, roles) */
 Datum
 approval_register_login(PG_FUNCTION_ARGS)
 {
-	Call		call;
+	Change		change;
 	char	   *login = args_required(fcinfo, 0, "login", ARGS_KEY_LIMIT);
 	char	   *kind = args_required(fcinfo, 1, "kind", ARGS_KEY_LIMIT);
 	char	   *actor = args_name(fcinfo, 2, "actor");
@@ -97,21 +131,27 @@ approval_register_login(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(3))
 		errors_raise_null("tenants");
-	verb_begin(&call, fcinfo, "register_login");
+	if (PG_ARGISNULL(4))
+		errors_raise_null("roles");
+	change_begin_database(&change, fcinfo, "register_login");
 	check_login(login);
 	check_kind(kind);
 	check_actor(actor, login);
 	check_tenants(PG_GETARG_ARRAYTYPE_P(3));
+	check_roles(PG_GETARG_ARRAYTYPE_P(4));
 
+	change.subject = login;
+	change.before = stored(login);
 	param_text(values, nulls, 0, login);
 	param_text(values, nulls, 1, kind);
 	param_text(values, nulls, 2, actor);
 	values[3] = PG_GETARG_DATUM(3);
-	nulls[3] = ' ';
-	param_text(values, nulls, 4, call.caller->login);
-	values[5] = TimestampTzGetDatum(GetCurrentTimestamp());
-	nulls[5] = ' ';
+	values[4] = PG_GETARG_DATUM(4);
+	nulls[3] = nulls[4] = ' ';
+	param_text(values, nulls, 5, change.call.caller->login);
 	store_run(&upsert_login, values, nulls, SPI_OK_INSERT, 0);
-	verb_end(&call);
+	change.after = stored(login);
+	change_event(&change);
+	verb_end(&change.call);
 	PG_RETURN_TEXT_P(cstring_to_text(login));
 }

@@ -15,6 +15,8 @@
 
 #include "args.h"
 #include "permit.h"
+#include "registry.h"
+#include "settings.h"
 
 #define PERMIT_COLUMNS 16
 #define PERMIT_TOKEN 11
@@ -110,6 +112,28 @@ permit_attempt(const Call *call, Attempt *attempt)
 	attempt->id = args_id(call->fcinfo, 0, "id");
 	attempt->execution_id = args_required(call->fcinfo, 1, "execution_id", ARGS_KEY_LIMIT);
 	attempt->token = args_required(call->fcinfo, 2, "token", ARGS_KEY_LIMIT);
+}
+
+/* The tool that the row is for, as policy knows it now. */
+const Registered *
+permit_tool(const Call *call)
+{
+	return registry_find(call->tenant, request_text(call->request, REQ_SERVER),
+						 request_text(call->request, REQ_TOOL));
+}
+
+/* The lease in an argument (-1: there is none), or the tool's, or the setting's. */
+int64
+permit_lease(const Call *call, int argument, const Registered *registered)
+{
+	int64		lease = setting_lease * USECS_PER_SEC;
+
+	if (registered->ntools > 0 && registered->tools[0].lease > 0)
+		lease = registered->tools[0].lease;
+	if (argument < 0)
+		return lease;
+	return args_span(call->fcinfo, argument, "lease", lease, 1,
+					 Max(lease, setting_max_lease * USECS_PER_SEC));
 }
 
 /* Locks the request; false, with a refusal, for any but its current attempt. */

@@ -9,10 +9,13 @@
 
 #include "utils/builtins.h"
 
+#include "admission.h"
 #include "args.h"
+#include "budget.h"
 #include "event.h"
-#include "policy.h"
+#include "quota.h"
 #include "row.h"
+#include "seen.h"
 #include "settings.h"
 #include "subject.h"
 
@@ -34,11 +37,11 @@ text_or_empty(FunctionCallInfo fcinfo, int n, const char *name)
 	return value ? value : "";
 }
 
-static Mode
+static GateMode
 take_at_least(FunctionCallInfo fcinfo)
 {
 	char	   *word = args_text(fcinfo, ARG_AT_LEAST, "at_least", ARGS_KEY_LIMIT);
-	Mode		mode = MODE_INLINE;
+	GateMode	mode = MODE_INLINE;
 
 	if (word && !policy_mode(word, &mode))
 		args_bad_value("at_least", "One of inline, auto, review and deny.");
@@ -160,38 +163,111 @@ take_action(Call *call, Request *request, Action *action, Digest *definition)
 	return true;
 }
 
+/* A request that nobody is asked about is decided by policy, at its birth. */
+static void
+decided_by_policy(Call *call, Request *request, const Policy *policy)
+{
+	request_set_text(request, REQ_DECIDED_BY, "policy");
+	request_set(request, REQ_DECIDED_AT, TimestampTzGetDatum(call->now));
+	switch (policy->mode)
+	{
+		case MODE_INLINE:
+			request_move(request, STATUS_CONSUMED, CAUSE_POLICY);
+			request_set_outcome(request, OUTCOME_UNTRACKED);
+			request_set(request, REQ_CONSUMED_AT, TimestampTzGetDatum(call->now));
+			break;
+		case MODE_AUTO:
+			request_move(request, STATUS_APPROVED, CAUSE_POLICY);
+			request_set(request, REQ_USE_BY, TimestampTzGetDatum(call->now + policy->use_within));
+			break;
+		default:
+			request_move(request, STATUS_REJECTED, CAUSE_POLICY);
+			break;
+	}
+}
+
+static void
+set_policy(Request *request, const Policy *policy)
+{
+	request_set_text(request, REQ_MODE, policy_mode_word(policy->mode));
+	request_set_text(request, REQ_CLASS, policy->class);
+	request_set_text(request, REQ_RISK, policy->risk);
+	request_set_text(request, REQ_EFFECT, policy->effect);
+	request_set_text(request, REQ_GATE_REASON, policy_gate_word(policy->gate_reason));
+	request_set_text(request, REQ_RULE_REASON, policy->rule_reason);
+	request_set_text(request, REQ_REVIEWER_GROUP, policy->reviewer_group);
+	if (policy->rule)
+		request_set(request, REQ_RULE, Int32GetDatum(policy->rule));
+	if (policy->policy_version)
+		request_set(request, REQ_POLICY_VERSION, Int32GetDatum(policy->policy_version));
+	request_set(request, REQ_APPROVALS, Int32GetDatum(0));
+	request_set(request, REQ_APPROVALS_NEEDED, Int32GetDatum(policy->approvals_needed));
+	request_set(request, REQ_USE_WITHIN, Int64GetDatum(policy->use_within));
+}
+
 /* What policy makes of it, and the deadlines that follow. */
 static void
-apply_policy(Call *call, Request *request, const Policy *policy)
+apply_admission(Call *call, Request *request, Admission *admission)
 {
+	const Policy *policy = &admission->policy;
 	int64		decide_within = args_span(call->fcinfo, ARG_EXPIRES_IN, "expires_in",
 										  policy->decide_within,
 										  Min(setting_min_decide_within * USECS_PER_SEC, policy->decide_within),
 										  policy->decide_within);
 
-	request_set_text(request, REQ_MODE, policy_mode_word(policy->mode));
-	request_set_text(request, REQ_CLASS, policy->class);
-	request_set_text(request, REQ_RISK, policy->risk);
-	request_set_text(request, REQ_EFFECT, policy->effect);
-	request_set_text(request, REQ_GATE_REASON, policy->gate_reason);
-	request_set_text(request, REQ_REVIEWER_GROUP, policy->reviewer_group);
-	request_set(request, REQ_APPROVALS, Int32GetDatum(0));
-	request_set(request, REQ_APPROVALS_NEEDED, Int32GetDatum(policy->approvals_needed));
-	request_set(request, REQ_USE_WITHIN, Int64GetDatum(policy->use_within));
+	set_policy(request, policy);
+	request_set_text(request, REQ_DENIAL, admission->denial);
+	if (admission->granted)
+		request_set(request, REQ_GRANT_ID, PointerGetDatum(&admission->grant_id));
+	if (admission->has_repeat_key)
+		request_set(request, REQ_REPEAT_KEY, PointerGetDatum(&admission->repeat_key));
 	request_set(request, REQ_ATTEMPT, Int32GetDatum(0));
 	request_set(request, REQ_EVENTS, Int32GetDatum(0));
 
 	call->now = GetCurrentTimestamp();
 	request_set(request, REQ_PROPOSED_AT, TimestampTzGetDatum(call->now));
 	request_set(request, REQ_EXPIRES_AT, TimestampTzGetDatum(call->now + decide_within));
-	if (policy->mode == MODE_DENY)
-	{
-		request_move(request, STATUS_REJECTED, CAUSE_POLICY);
-		request_set_text(request, REQ_DECIDED_BY, "policy");
-		request_set(request, REQ_DECIDED_AT, TimestampTzGetDatum(call->now));
-	}
-	else
+	if (policy->mode == MODE_REVIEW)
 		request_move(request, STATUS_PENDING, NULL);
+	else
+		decided_by_policy(call, request, policy);
+}
+
+/* What policy looks at, beside the action. */
+static void
+make_subject(Call *call, const Action *action, GateMode at_least, Subject *subject)
+{
+	text	   *definition = args_json(call->fcinfo, ARG_DEFINITION);
+	Digest	   *shape;
+
+	memset(subject, 0, sizeof(*subject));
+	subject->action = action;
+	subject->at_least = at_least;
+	subject->roles = call->caller->roles;
+	subject->nroles = call->caller->nroles;
+	if (definition == NULL)
+		return;
+	shape = palloc(sizeof(Digest));
+	subject->defined_name = subject_defined_name(definition);
+	if (hash_definition_shape(VARDATA_ANY(definition), VARSIZE_ANY_EXHDR(definition), shape))
+		subject->shape = shape;
+}
+
+/* False, with a refusal, where nothing may be proposed at all. */
+static bool
+admit(Call *call, Request *request, const Action *action, GateMode at_least, Admission *admission)
+{
+	Proposer	proposer = {call->actor, request_text(request, REQ_ON_BEHALF_OF)};
+	Subject		subject;
+
+	make_subject(call, action, at_least, &subject);
+	admission_weigh(call, &subject, &proposer, false, admission);
+	if (admission->policy.frozen || admission->policy.retired)
+	{
+		call_refuse(call, admission->policy.frozen ? REASON_TOOL_FROZEN : REASON_TOOL_RETIRED);
+		return false;
+	}
+	return admission->policy.mode != MODE_REVIEW || quota_allows(call, request);
 }
 
 /*
@@ -199,17 +275,13 @@ apply_policy(Call *call, Request *request, const Policy *policy)
  * became of it; anything else is told nothing.
  */
 static Step
-answer_existing(Call *call, const char *tool_call_id)
+answer_existing(Call *call, Request *existing, const Action *action)
 {
-	char	   *conversation_id = request_text(call->request, REQ_CONVERSATION_ID);
-	Digest		hash = *request_digest_at(call->request, REQ_ACTION_HASH);
-	Request    *existing = row_find_call(call->tenant, conversation_id, tool_call_id);
-	const Digest *proposed;
+	Digest		hash;
+	const Digest *proposed = request_digest_at(existing, REQ_PROPOSED_HASH);
 
+	hash_action(action, &hash);
 	call->request = NULL;
-	if (existing == NULL)
-		errors_raise_serialization();
-	proposed = request_digest_at(existing, REQ_PROPOSED_HASH);
 	if (!request_text_is(existing, REQ_REQUESTER_LOGIN, call->caller->login) ||
 		(memcmp(&hash, request_digest_at(existing, REQ_ACTION_HASH), sizeof(Digest)) != 0 &&
 		 (proposed == NULL || memcmp(&hash, proposed, sizeof(Digest)) != 0)))
@@ -219,17 +291,39 @@ answer_existing(Call *call, const char *tool_call_id)
 	return STEP_UNCHANGED;
 }
 
+/* Stores the request and what belongs to it. */
+static Step
+store_request(Call *call, Request *request, const Action *action, const Admission *admission,
+			  const char *tool_call_id)
+{
+	Request    *existing;
+
+	call->request = request;
+	if (call_born(call, EVENT_PROPOSED, admission->note) == STEP_UNCHANGED)
+	{
+		existing = row_find_call(call->tenant, request_text(request, REQ_CONVERSATION_ID), tool_call_id);
+		if (existing == NULL)
+			errors_raise_serialization();
+		return answer_existing(call, existing, action);
+	}
+	budget_keep(call, admission->reservations);
+	if (admission->unreviewed)
+		seen_keep(call, action, args_json(call->fcinfo, ARG_DEFINITION));
+	return STEP_WRITTEN;
+}
+
 static Step
 propose(Call *call)
 {
 	FunctionCallInfo fcinfo = call->fcinfo;
 	char	   *tool_call_id = args_required(fcinfo, ARG_TOOL_CALL_ID, "tool_call_id", ARGS_KEY_LIMIT);
 	Request    *request = palloc(sizeof(Request));
+	Request    *existing;
 	Digest	   *definition = palloc(sizeof(Digest));
 	Ulid	   *id = palloc(sizeof(Ulid));
-	Mode		at_least = take_at_least(fcinfo);
+	GateMode	at_least = take_at_least(fcinfo);
 	Action		action;
-	Policy		policy;
+	Admission  *admission = palloc(sizeof(Admission));
 
 	args_check_name("tool_call_id", tool_call_id, ARGS_KEY_LIMIT);
 	call_tenant(call, ARG_TENANT);
@@ -238,18 +332,18 @@ propose(Call *call)
 	request_empty(request);
 	if (!take_action(call, request, &action, definition) || !take_arguments(call, request))
 		return STEP_REFUSED;
+	existing = row_find_call(call->tenant, request_text(request, REQ_CONVERSATION_ID), tool_call_id);
+	if (existing)
+		return answer_existing(call, existing, &action);
 
+	if (!admit(call, request, &action, at_least, admission))
+		return STEP_REFUSED;
 	ulid_generate(id);
 	request_set(request, REQ_ID, PointerGetDatum(id));
 	request_set_text(request, REQ_TOOL_CALL_ID, tool_call_id);
-	policy_evaluate(&action, at_least, &policy);
-	apply_policy(call, request, &policy);
-	subject_bind(request, &action);
-
-	call->request = request;
-	if (call_born(call, EVENT_PROPOSED) == STEP_UNCHANGED)
-		return answer_existing(call, tool_call_id);
-	return STEP_WRITTEN;
+	apply_admission(call, request, admission);
+	subject_bind(request, &action, admission->policy.summary_template);
+	return store_request(call, request, &action, admission, tool_call_id);
 }
 
 Datum

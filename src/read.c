@@ -28,8 +28,6 @@ PG_FUNCTION_INFO_V1(approval_request_of);
 PG_FUNCTION_INFO_V1(approval_request_for);
 PG_FUNCTION_INFO_V1(approval_pending);
 PG_FUNCTION_INFO_V1(approval_outcomes);
-PG_FUNCTION_INFO_V1(approval_caller_tenants);
-PG_FUNCTION_INFO_V1(approval_caller_reads);
 
 /* Which requests of a conversation. */
 typedef enum Extent
@@ -51,16 +49,6 @@ static Statement select_conversation[] = {
 
 /* Rows that are in memory at a time. */
 #define BATCH 100
-
-/* All tenants that there are, one index probe each. */
-static Statement select_tenants = {
-	.sql = "WITH RECURSIVE t(tenant) AS ("
-	" (SELECT r.tenant FROM approval.requests r ORDER BY r.tenant LIMIT 1)"
-	" UNION ALL SELECT (SELECT r.tenant FROM approval.requests r"
-	" WHERE r.tenant OPERATOR(pg_catalog.>) t.tenant ORDER BY r.tenant LIMIT 1)"
-	" FROM t WHERE t.tenant IS NOT NULL)"
-	" SELECT t.tenant FROM t WHERE t.tenant IS NOT NULL",
-};
 
 /* The condition is that of the index requests_open, or a part of it. */
 static void
@@ -438,68 +426,4 @@ approval_outcomes(PG_FUNCTION_ARGS)
 					   outcomes.open_only ? EXTENT_OPEN : EXTENT_ALL, put_outcome, &outcomes);
 	end_reading(&call);
 	return (Datum) 0;
-}
-
-static Datum
-text_array(const char *const *words, int count)
-{
-	Datum	   *values = palloc(sizeof(Datum) * (count + 1));
-	int			i;
-
-	for (i = 0; i < count; i++)
-		values[i] = CStringGetTextDatum(words[i]);
-	return PointerGetDatum(construct_array(values, count, TEXTOID, -1, false, TYPALIGN_INT));
-}
-
-/*
- * The tenants that the caller may see, as an array, so that a view can filter
- * by it in a form that indexes serve.  An unmapped login has tenant ''.
- */
-Datum
-approval_caller_tenants(PG_FUNCTION_ARGS)
-{
-	const Caller *caller = caller_get();
-	MemoryContext context = CurrentMemoryContext;
-	MemoryContext old;
-	Store		store;
-	uint64		rows;
-	uint64		i;
-	char	  **names;
-	Datum		result;
-
-	if (!caller->all_tenants)
-		return text_array((const char *const *) caller->tenants, caller->ntenants);
-	store_open(&store);
-	rows = store_run(&select_tenants, NULL, NULL, SPI_OK_SELECT, 0);
-	names = palloc(sizeof(char *) * (rows + 1));
-	for (i = 0; i < rows; i++)
-		names[i] = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
-	old = MemoryContextSwitchTo(context);
-	result = text_array((const char *const *) names, (int) rows);
-	MemoryContextSwitchTo(old);
-	store_close(&store);
-	return result;
-}
-
-/* Whether the caller may see rows that this login proposed, within its tenants. */
-Datum
-approval_caller_reads(PG_FUNCTION_ARGS)
-{
-	const Caller *caller = caller_get();
-	text	   *login;
-
-	switch (caller->sight)
-	{
-		case SIGHT_TENANT:
-			PG_RETURN_BOOL(true);
-		case SIGHT_NOTHING:
-			PG_RETURN_BOOL(false);
-		case SIGHT_OWN:
-			break;
-	}
-	if (PG_ARGISNULL(0))
-		PG_RETURN_BOOL(false);
-	login = PG_GETARG_TEXT_PP(0);
-	PG_RETURN_BOOL(strlen(caller->login) == VARSIZE_ANY_EXHDR(login) &&
-				   memcmp(caller->login, VARDATA_ANY(login), VARSIZE_ANY_EXHDR(login)) == 0);
 }

@@ -61,6 +61,10 @@
 	C(RISK, "risk", TEXT, B_P) \
 	C(EFFECT, "effect", TEXT, B_P) \
 	C(GATE_REASON, "gate_reason", TEXT, B_P) \
+	C(RULE, "rule", INT4, B_P) \
+	C(RULE_REASON, "rule_reason", TEXT, B_P) \
+	C(POLICY_VERSION, "policy_version", INT4, B_P) \
+	C(GRANT_ID, "grant_id", ULID, B_P) \
 	C(REVIEWER_GROUP, "reviewer_group", TEXT, B_P) \
 	C(APPROVALS, "approvals", INT4, B_P) \
 	C(APPROVALS_NEEDED, "approvals_needed", INT4, B_P) \
@@ -82,6 +86,8 @@
 	C(OUTCOME, "outcome", TEXT, B_P) \
 	C(RESULT, "result", JSON, B_P) \
 	C(COMPLETED_AT, "completed_at", TIME, B_P) \
+	C(RECONCILED_BY, "reconciled_by", TEXT, B_P) \
+	C(REPEAT_KEY, "repeat_key", DIGEST, F_B) \
 	C(EVENTS, "events", INT4, 0) \
 	C(ROW_DIGEST, "row_digest", DIGEST, 0) \
 	C(HEAD, "head", DIGEST, 0)

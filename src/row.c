@@ -235,7 +235,7 @@ row_write(Call *call, const char *kind, const char *note, const Decision *decisi
 
 /* False if the tool call id stands for a request already. */
 bool
-row_insert(Call *call, const char *kind)
+row_insert(Call *call, const char *kind, const char *note)
 {
 	Relation	requests = table_of_ours(OWN_REQUESTS, RowExclusiveLock);
 	Writer		writer;
@@ -243,7 +243,7 @@ row_insert(Call *call, const char *kind)
 	Digest		hash;
 	bool		inserted;
 
-	append_event(call, kind, NULL, &event, &hash);
+	append_event(call, kind, note, &event, &hash);
 	table_write_begin(&writer);
 	inserted = table_insert_new(&writer, requests, OWN_REQUESTS_BY_CALL,
 								call->request->values, call->request->nulls);

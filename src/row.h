@@ -30,7 +30,7 @@ extern Request *row_find_call(const char *tenant, const char *conversation_id,
 							  const char *tool_call_id);
 extern bool row_intact(Request *request);
 extern void row_write(Call *call, const char *kind, const char *note, const Decision *decision);
-extern bool row_insert(Call *call, const char *kind);
+extern bool row_insert(Call *call, const char *kind, const char *note);
 extern void row_renew_lease(Call *call);
 extern void row_tell_decision(const Request *request, Refusal *refusal);
 extern void row_columns(StringInfo sql, const char *prefix);

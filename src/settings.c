@@ -23,6 +23,14 @@ int			setting_use_within;
 int			setting_lease;
 int			setting_max_lease;
 int			setting_max_action_size;
+int			setting_turn_wait;
+int			setting_max_grant;
+int			setting_quota_conversation;
+int			setting_quota_login;
+int			setting_quota_tenant;
+int			setting_quota_conversation_bytes;
+int			setting_quota_login_bytes;
+int			setting_quota_tenant_bytes;
 int			setting_notify;
 bool		setting_commit_first;
 bool		setting_force_sync;
@@ -83,7 +91,60 @@ static const Seconds seconds[] = {
 	 */
 	{"approval.max_lease", "Longest lease that an executor may ask for.",
 	&setting_max_lease, DAY, 1, 30 * DAY},
+
+	/*
+	 * The longest time for which a person may allow a tool in advance.  A
+	 * grant is made for a task, not for ever.
+	 */
+	{"approval.max_grant", "Longest time that a standing grant may hold.",
+	&setting_max_grant, 30 * DAY, 60, 366 * DAY},
 };
+
+typedef struct Quota
+{
+	const char *name;
+	const char *description;
+	int		   *variable;
+	int			boot;
+	int			unit;
+} Quota;
+
+static const Quota quotas[] = {
+	/*
+	 * How many requests may wait for a person: of one conversation (the one
+	 * without a name does not count), of one login, of one tenant.  What
+	 * people cannot get through is better refused than approved unread.  0
+	 * switches a quota off.
+	 */
+	{"approval.quota_conversation", "Requests of one conversation that may be pending; 0 for no limit.",
+	&setting_quota_conversation, 1000, 0},
+	{"approval.quota_login", "Requests of one login that may be pending in a tenant; 0 for no limit.",
+	&setting_quota_login, 20000, 0},
+	{"approval.quota_tenant", "Requests of one tenant that may be pending; 0 for no limit.",
+	&setting_quota_tenant, 200000, 0},
+
+	/*
+	 * The same in bytes of arguments, preview, metadata and reason as they
+	 * are stored: a few very long requests fill a disk as well as many.
+	 */
+	{"approval.quota_conversation_bytes", "Size of the pending requests of one conversation; 0 for no limit.",
+	&setting_quota_conversation_bytes, 64 * 1024, GUC_UNIT_KB},
+	{"approval.quota_login_bytes", "Size of the pending requests of one login in a tenant; 0 for no limit.",
+	&setting_quota_login_bytes, 1024 * 1024, GUC_UNIT_KB},
+	{"approval.quota_tenant_bytes", "Size of the pending requests of one tenant; 0 for no limit.",
+	&setting_quota_tenant_bytes, 4 * 1024 * 1024, GUC_UNIT_KB},
+};
+
+static void
+define_quotas(void)
+{
+	int			i;
+
+	for (i = 0; i < (int) lengthof(quotas); i++)
+		DefineCustomIntVariable(quotas[i].name, quotas[i].description, NULL,
+								quotas[i].variable, quotas[i].boot, 0, INT_MAX,
+								PGC_SUSET, quotas[i].unit, NULL, NULL, NULL);
+}
 
 static void
 define_seconds(void)
@@ -136,6 +197,17 @@ settings_init(void)
 {
 	define_seconds();
 	define_switches();
+	define_quotas();
+
+	/*
+	 * How long a proposal waits for others that take from the same budget or
+	 * grant; then it goes to a person.  Longer than a commit takes under
+	 * load, shorter than an agent is patient.
+	 */
+	DefineCustomIntVariable("approval.turn_wait",
+							"How long a proposal waits for its turn at a budget or a grant.",
+							NULL, &setting_turn_wait, 2000, 0, 60000,
+							PGC_SUSET, GUC_UNIT_MS, NULL, NULL, NULL);
 
 	/*
 	 * Upper bound, in bytes, of arguments, preview and metadata.  Raise it if

@@ -21,6 +21,14 @@ extern int	setting_use_within; /* seconds */
 extern int	setting_lease;		/* seconds */
 extern int	setting_max_lease;	/* seconds */
 extern int	setting_max_action_size;	/* bytes */
+extern int	setting_turn_wait;	/* milliseconds */
+extern int	setting_max_grant;	/* seconds */
+extern int	setting_quota_conversation; /* requests */
+extern int	setting_quota_login;
+extern int	setting_quota_tenant;
+extern int	setting_quota_conversation_bytes;	/* kilobytes */
+extern int	setting_quota_login_bytes;
+extern int	setting_quota_tenant_bytes;
 extern int	setting_notify;		/* a NotifyMode */
 extern bool setting_commit_first;
 extern bool setting_force_sync;

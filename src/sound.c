@@ -57,7 +57,7 @@ static bool
 sound_mode(const text *mode)
 {
 	char	   *word = text_to_cstring(mode);
-	Mode		ignored;
+	GateMode	ignored;
 	bool		sound = policy_mode(word, &ignored);
 
 	pfree(word);

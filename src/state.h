@@ -33,6 +33,8 @@ typedef enum Outcome
 /* The words of approval.requests.cause. */
 #define CAUSE_POLICY "policy"
 #define CAUSE_PERSON "person"
+#define CAUSE_QUORUM "quorum"
+#define CAUSE_VETO "veto"
 #define CAUSE_DECIDE_DEADLINE "decide_deadline"
 #define CAUSE_USE_DEADLINE "use_deadline"
 #define CAUSE_WITHDRAWN "withdrawn"

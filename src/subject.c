@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "utils/builtins.h"
+#include "utils/jsonb.h"
 
 #include "settings.h"
 #include "subject.h"
@@ -77,6 +78,18 @@ subject_definition(Call *call, const text *json, Digest *out)
 	return acceptable(call, canonical, &error, is_object);
 }
 
+/* The name that a definition gives itself; NULL if it gives none. */
+const char *
+subject_defined_name(const text *definition)
+{
+	Jsonb	   *json = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text_to_cstring(definition))));
+	JsonbValue *name = getKeyJsonValueFromContainer(&json->root, "name", strlen("name"), NULL);
+
+	if (name == NULL || name->type != jbvString)
+		return NULL;
+	return pnstrdup(name->val.string.val, name->val.string.len);
+}
+
 /* The action that a row stands for. */
 void
 subject_action(const Request *request, Action *action)
@@ -106,7 +119,7 @@ digest_datum(const Digest *digest)
  * and both hashes.  What else the review hash covers must be there already.
  */
 void
-subject_bind(Request *request, const Action *action)
+subject_bind(Request *request, const Action *action, const char *template)
 {
 	Review		review = {0};
 	Digest		preview;
@@ -114,7 +127,7 @@ subject_bind(Request *request, const Action *action)
 
 	request_set(request, REQ_ARGUMENTS,
 				PointerGetDatum(cstring_to_text_with_len(action->arguments, action->arguments_len)));
-	request_set_text(request, REQ_SUMMARY, summary_of(action));
+	request_set_text(request, REQ_SUMMARY, summary_of(action, template));
 	hash_action(action, &digest);
 	request_set(request, REQ_ACTION_HASH, digest_datum(&digest));
 

@@ -12,86 +12,11 @@
  */
 #include "postgres.h"
 
-#include "mb/pg_wchar.h"
-
+#include "canonical.h"
+#include "scan.h"
 #include "summary.h"
-
-/* Of a longer value both ends are shown, in bytes. */
-#define VALUE_HEAD 300
-#define VALUE_TAIL 100
-
-/* Default_Ignorable_Code_Point (Unicode 15), controls, and what breaks lines. */
-static const struct
-{
-	pg_wchar	first;
-	pg_wchar	last;
-}			invisible_ranges[] = {
-	{0x0000, 0x001F}, {0x007F, 0x009F}, {0x00AD, 0x00AD}, {0x034F, 0x034F},
-	{0x061C, 0x061C}, {0x115F, 0x1160}, {0x17B4, 0x17B5}, {0x180B, 0x180F},
-	{0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F}, {0x2800, 0x2800},
-	{0x3164, 0x3164}, {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0},
-	{0xFFF0, 0xFFFB}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF},
-};
-
-static bool
-invisible(pg_wchar c)
-{
-	int			i;
-
-	for (i = 0; i < (int) lengthof(invisible_ranges); i++)
-		if (c >= invisible_ranges[i].first && c <= invisible_ranges[i].last)
-			return true;
-	return false;
-}
-
-/* Appends text with invisible characters written as <U+202E>. */
-static void
-append_visible(StringInfo out, const char *text, int len)
-{
-	const char *end = text + len;
-
-	while (text < end)
-	{
-		const char *plain = text;
-		int			width;
-		pg_wchar	c;
-
-		while (plain < end && *plain >= 0x20 && *plain < 0x7F)
-			plain++;
-		appendBinaryStringInfo(out, text, plain - text);
-		text = plain;
-		if (text == end)
-			break;
-		width = pg_utf_mblen((const unsigned char *) text);
-		c = utf8_to_unicode((const unsigned char *) text);
-		if (invisible(c))
-			appendStringInfo(out, "<U+%04X>", (unsigned int) c);
-		else
-			appendBinaryStringInfo(out, text, width);
-		text += width;
-	}
-}
-
-/* Both ends of a long value, cut between characters, and how much is left out. */
-static void
-append_clipped(StringInfo out, const char *text, int len)
-{
-	int			head;
-	int			tail;
-
-	if (len <= VALUE_HEAD + VALUE_TAIL)
-	{
-		append_visible(out, text, len);
-		return;
-	}
-	head = pg_encoding_mbcliplen(PG_UTF8, text, len, VALUE_HEAD);
-	tail = len - VALUE_TAIL;
-	while (tail < len && ((unsigned char) text[tail] & 0xC0) == 0x80)
-		tail++;
-	append_visible(out, text, head);
-	appendStringInfo(out, " [... %d of %d bytes left out ...] ", tail - head, len);
-	append_visible(out, text + tail, len - tail);
-}
+#include "template.h"
+#include "visible.h"
 
 /* A name as it is if it is plain, else quoted as JSON, so that it ends where it ends. */
 static void
@@ -108,77 +33,55 @@ append_name(StringInfo out, const char *name)
 	}
 	initStringInfo(&quoted);
 	canonical_append_string(&quoted, name, strlen(name));
-	append_clipped(out, quoted.data, quoted.len);
+	visible_append_clipped(out, quoted.data, quoted.len);
 	pfree(quoted.data);
 }
 
-/* Where the JSON string that starts here ends. */
-static const char *
-string_end(const char *p, const char *end)
-{
-	for (p++; p < end && *p != '"'; p++)
-		if (*p == '\\')
-			p++;
-	return Min(p + 1, end);
-}
-
-/* Where the canonical JSON value that starts here ends. */
-static const char *
-value_end(const char *p, const char *end)
-{
-	int			depth = 0;
-
-	while (p < end)
-	{
-		if (*p == '"')
-		{
-			p = string_end(p, end);
-			continue;
-		}
-		if (*p == '{' || *p == '[')
-			depth++;
-		else if ((*p == '}' || *p == ']') && depth-- == 0)
-			break;
-		else if (*p == ',' && depth == 0)
-			break;
-		p++;
-	}
-	return p;
-}
-
-/* Every member of the outermost object, key and value each clipped by itself. */
+/* Members of the arguments, key and value each clipped by itself. */
 static void
-append_members(StringInfo out, const char *json, int len)
+append_members(StringInfo out, const Slice *arguments, const Template *template)
 {
-	const char *end = json + len;
-	const char *p = json + 1;
+	MemberScan	scan = {0};
+	bool		first = true;
 
 	appendStringInfoChar(out, '{');
-	while (p < end && *p != '}')
+	while (scan_member(arguments, &scan))
 	{
-		const char *key = p;
-
-		p = string_end(p, end);
-		append_clipped(out, key, p - key);
-		appendStringInfoChar(out, ':');
-		key = ++p;
-		p = value_end(p, end);
-		append_clipped(out, key, p - key);
-		if (p < end && *p == ',')
-		{
+		if (template && template_shows(template, &scan.key))
+			continue;
+		if (!first)
 			appendStringInfoChar(out, ',');
-			p++;
-		}
+		first = false;
+		visible_append_clipped(out, scan.key.text, scan.key.len);
+		appendStringInfoChar(out, ':');
+		visible_append_clipped(out, scan.value.text, scan.value.len);
 	}
 	appendStringInfoChar(out, '}');
 }
 
+/* Whether the template leaves anything out. */
+static bool
+leaves_out(const Template *template, const Slice *arguments)
+{
+	MemberScan	scan = {0};
+
+	while (scan_member(arguments, &scan))
+		if (!template_shows(template, &scan.key))
+			return true;
+	return false;
+}
+
 /*
- * From hashed members only: server/tool on resource with {arguments}.
+ * From hashed members only: server/tool on resource with {arguments}; with a
+ * template: server/tool on resource: its words, and with {...} whatever it
+ * leaves out.
  */
 char *
-summary_of(const Action *action)
+summary_of(const Action *action, const char *template)
 {
+	const Slice arguments = {action->arguments, action->arguments_len};
+	const char *problem;
+	Template   *parsed = template ? template_parse(template, &problem) : NULL;
 	StringInfoData out;
 
 	initStringInfo(&out);
@@ -193,7 +96,15 @@ summary_of(const Action *action)
 		appendStringInfoString(&out, " on ");
 		append_name(&out, action->resource);
 	}
-	appendStringInfoString(&out, " with ");
-	append_members(&out, action->arguments, action->arguments_len);
+	if (parsed)
+	{
+		appendStringInfoString(&out, ": ");
+		template_render(parsed, &arguments, &out);
+	}
+	if (parsed == NULL || leaves_out(parsed, &arguments))
+	{
+		appendStringInfoString(&out, " with ");
+		append_members(&out, &arguments, parsed);
+	}
 	return out.data;
 }

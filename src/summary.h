@@ -10,6 +10,6 @@
 
 #include "hash.h"
 
-extern char *summary_of(const Action *action);
+extern char *summary_of(const Action *action, const char *template);
 
 #endif							/* APPROVAL_SUMMARY_H */

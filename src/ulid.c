@@ -11,6 +11,7 @@
 #include "utils/timestamp.h"
 
 #include "fixed_type.h"
+#include "clock.h"
 #include "ulid.h"
 
 #define MILLISECONDS_TO_EPOCH \
@@ -105,3 +106,29 @@ approval_ulid_to_timestamptz(PG_FUNCTION_ARGS)
 }
 
 FIXED_TYPE_OPERATORS(ulid, ULID_SIZE)
+
+/* The first identifier that can have been made in this millisecond. */
+void
+ulid_floor(int64 milliseconds, Ulid *out)
+{
+	uint64		time = Min((uint64) milliseconds, ULID_LAST_TIME);
+	int			i;
+
+	memset(out, 0, sizeof(*out));
+	for (i = ULID_TIME_SIZE - 1; i >= 0; i--)
+	{
+		out->bytes[i] = (uint8) time;
+		time >>= 8;
+	}
+}
+
+/* ulid_from(timestamptz): for conditions over the time of an identifier */
+PG_FUNCTION_INFO_V1(approval_ulid_from);
+Datum
+approval_ulid_from(PG_FUNCTION_ARGS)
+{
+	Ulid	   *out = palloc(sizeof(Ulid));
+
+	ulid_floor(clock_unix_ms(PG_GETARG_TIMESTAMPTZ(0)), out);
+	PG_RETURN_ULID_P(out);
+}

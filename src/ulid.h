@@ -23,6 +23,7 @@ typedef struct Ulid
 #define PG_RETURN_ULID_P(ulid) return UlidPGetDatum(ulid)
 
 extern void ulid_generate(Ulid *out);
+extern void ulid_floor(int64 milliseconds, Ulid *out);
 
 /* ulid_step.c: free of the backend, so that test/unit can link it alone */
 extern bool ulid_step(Ulid *ulid, uint64 now);

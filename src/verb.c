@@ -323,12 +323,12 @@ call_write(Call *call, const char *kind, const char *note, const Decision *decis
 
 /* Stores a new row; STEP_UNCHANGED if its tool call id is taken. */
 Step
-call_born(Call *call, const char *kind)
+call_born(Call *call, const char *kind, const char *note)
 {
 	if (!state_legal(STATUS_NONE, OUTCOME_NONE, call->request->status, call->request->outcome))
 		elog(ERROR, "a request cannot be born like that");
 	PreventCommandIfReadOnly(call->verb);
-	if (!row_insert(call, kind))
+	if (!row_insert(call, kind, note))
 		return STEP_UNCHANGED;
 	call->effective = request_effective(call->request, call->now);
 	return STEP_WRITTEN;

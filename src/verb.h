@@ -82,7 +82,7 @@ extern bool call_actor(Call *call, int argument, bool must_name);
 extern bool call_lock(Call *call, const Ulid *id);
 extern bool call_lock_free(Call *call, const Ulid *id);
 extern Step call_write(Call *call, const char *kind, const char *note, const Decision *decision);
-extern Step call_born(Call *call, const char *kind);
+extern Step call_born(Call *call, const char *kind, const char *note);
 extern Step call_renew_lease(Call *call);
 extern void call_force_sync(void);
 extern Datum call_request_datum(const Call *call, Oid type);

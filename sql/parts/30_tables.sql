@@ -52,6 +52,10 @@ CREATE TABLE approval.requests (
 	risk				pg_catalog.text,
 	effect				pg_catalog.text NOT NULL,
 	gate_reason			pg_catalog.text,
+	rule				pg_catalog.int4,
+	rule_reason			pg_catalog.text,
+	policy_version		pg_catalog.int4,
+	grant_id			approval.ulid,
 	reviewer_group		pg_catalog.text,
 	approvals			pg_catalog.int4 NOT NULL,
 	approvals_needed	pg_catalog.int4 NOT NULL,
@@ -73,6 +77,8 @@ CREATE TABLE approval.requests (
 	outcome				pg_catalog.text,
 	result				pg_catalog.json,
 	completed_at		pg_catalog.timestamptz,
+	reconciled_by		pg_catalog.text,
+	repeat_key			approval.digest,
 	events				pg_catalog.int4 NOT NULL,
 	row_digest			approval.digest NOT NULL,
 	head				approval.digest NOT NULL,
@@ -84,6 +90,15 @@ CREATE TABLE approval.requests (
 /* what is not settled: small, however many requests there are */
 CREATE INDEX requests_open ON approval.requests (tenant, id)
 	WHERE status IN ('pending', 'approved') OR outcome IN ('in_flight', 'unknown');
+
+/* uses of a standing grant, and rejections that a cool-down remembers */
+CREATE INDEX requests_grant ON approval.requests (tenant, grant_id) WHERE grant_id IS NOT NULL;
+CREATE INDEX requests_repeat ON approval.requests (tenant, repeat_key, decided_at)
+	WHERE repeat_key IS NOT NULL AND status = 'rejected';
+
+/* what waits in one conversation, for its quota */
+CREATE INDEX requests_waiting ON approval.requests (tenant, conversation_id)
+	WHERE status = 'pending' AND conversation_id <> '';
 
 CREATE TABLE approval.decisions (
 	tenant			pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
@@ -155,6 +170,7 @@ CREATE TABLE approval.logins (
 	kind			pg_catalog.text NOT NULL,
 	actor			pg_catalog.text,
 	tenants			pg_catalog.text[] NOT NULL,
+	roles			pg_catalog.text[] NOT NULL DEFAULT '{}',
 	registered_by	pg_catalog.text NOT NULL,
 	registered_at	pg_catalog.timestamptz NOT NULL,
 	CONSTRAINT logins_pkey PRIMARY KEY (login),

@@ -32,6 +32,10 @@ CREATE TYPE approval.request AS (
 	risk	pg_catalog.text,
 	effect	pg_catalog.text,
 	gate_reason	pg_catalog.text,
+	rule	pg_catalog.int4,
+	rule_reason	pg_catalog.text,
+	policy_version	pg_catalog.int4,
+	grant_id	approval.ulid,
 	reviewer_group	pg_catalog.text,
 	approvals	pg_catalog.int4,
 	approvals_needed	pg_catalog.int4,
@@ -50,7 +54,8 @@ CREATE TYPE approval.request AS (
 	lease_until	pg_catalog.timestamptz,
 	outcome	pg_catalog.text,
 	result	pg_catalog.json,
-	completed_at	pg_catalog.timestamptz
+	completed_at	pg_catalog.timestamptz,
+	reconciled_by	pg_catalog.text
 );
 COMMENT ON TYPE approval.request IS 'A request as verbs return it. status and outcome are the effective ones: a deadline that has passed shows, whether or not a worker has written it down. reply_to is shown to the proposing login and to executors only.';
 

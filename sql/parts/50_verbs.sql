@@ -26,7 +26,7 @@ RETURNS approval.request
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_propose';
 REVOKE ALL ON FUNCTION approval.propose FROM PUBLIC;
 COMMENT ON FUNCTION approval.propose IS
-'Asks for one action: evaluates policy, stores the request and returns it. Never raises for a denial: that is a row with status rejected and cause policy. The same call again (tenant, conversation_id, tool_call_id) from the same login with the same action returns the stored row, whatever became of it, and changes nothing. tool_call_id, conversation_id, server, tool, run_id, requested_by, on_behalf_of, assignee and tenant: at most 255 bytes; resource and reply_to: 2048; agent_reason: 65536; arguments, definition, preview and metadata: approval.max_action_size each. expires_in only shortens the time to decide, not below approval.min_decide_within (22023). at_least (inline, auto, review or deny) makes this call stricter, never looser. definition: by logins registered as gateway only. retry_of: an ended request of the same login, its outcome not unknown. Required: tool_call_id, tool, arguments (22004 for NULL). Errors: PT409 tool_call_conflict, PT422 not_canonical, bad_arguments, too_large, PT403 actor_not_allowed, not_eligible, PT404 not_found (retry_of), PT412 stale_state (retry_of not ended).';
+'Asks for one action: evaluates policy, stores the request and returns it. Never raises for a denial: that is a row with status rejected and cause policy. The same call again (tenant, conversation_id, tool_call_id) from the same login with the same action returns the stored row, whatever became of it, and changes nothing. tool_call_id, conversation_id, server, tool, run_id, requested_by, on_behalf_of, assignee and tenant: at most 255 bytes; resource and reply_to: 2048; agent_reason: 65536; arguments, definition, preview and metadata: approval.max_action_size each. expires_in only shortens the time to decide, not below approval.min_decide_within (22023). at_least (inline, auto, review or deny) makes this call stricter, never looser. definition: by logins registered as gateway only. retry_of: an ended request of the same login, its outcome not unknown. Required: tool_call_id, tool, arguments (22004 for NULL). Errors: PT409 tool_call_conflict, PT422 not_canonical, bad_arguments, too_large, PT403 actor_not_allowed, not_eligible, tool_frozen, tool_retired, PT429 quota (DETAIL: scope, of, limit), PT404 not_found (retry_of), PT412 stale_state (retry_of not ended).';
 
 CREATE FUNCTION approval.decide(
 	id approval.ulid,
@@ -41,7 +41,7 @@ RETURNS approval.request
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_decide';
 REVOKE ALL ON FUNCTION approval.decide FROM PUBLIC;
 COMMENT ON FUNCTION approval.decide IS
-'A person''s verdict on a pending request: approve or reject. seen is the review_hash that was shown. arguments with approve: approve with these corrections. result with reject: text for the model; without one its loop stops. A delegate names the actor; every other login decides as itself; services and gateways do not decide. Repeating one''s own decision is a no-op that returns the row. Required: id, verdict, seen (22004 for NULL). Errors: PT404 not_found, PT403 self_approval, actor_not_allowed, not_eligible, PT409 already_decided (DETAIL: decided_by, decided_at), PT410 expired, PT412 stale_view, row_tampered, PT422 bad_decision, not_canonical, bad_arguments, too_large.';
+'A person''s verdict on a pending request: approve or reject. seen is the review_hash that was shown. arguments with approve: approve with these corrections. result with reject: text for the model; without one its loop stops. A delegate names the actor; every other login decides as itself; services and gateways do not decide. Where a request has a reviewer_group, only its members do. Where it needs several approvals, it stays pending until enough different actors have approved what is shown; one rejection is a veto. Repeating one''s own decision is a no-op that returns the row. Required: id, verdict, seen (22004 for NULL). Errors: PT404 not_found, PT403 self_approval, actor_not_allowed, not_eligible, PT409 already_decided (DETAIL: decided_by, decided_at), PT410 expired, PT412 stale_view, row_tampered, PT422 bad_decision, not_canonical, bad_arguments, too_large.';
 
 CREATE FUNCTION approval.try_decide(
 	id approval.ulid,
@@ -142,7 +142,7 @@ RETURNS approval.permit
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_consume';
 REVOKE ALL ON FUNCTION approval.consume FROM PUBLIC;
 COMMENT ON FUNCTION approval.consume IS
-'Uses an approval, once, for exactly the action presented, and returns the permit. Call it as SELECT * FROM approval.consume(...), as a statement of its own and outside any transaction block: the permit counts when the statement has completed. An omitted server or resource counts as '''' or null, never as what the row says. lease: how long the execution may stay silent, by default approval.lease, at most approval.max_lease. Required: id, tool, arguments, execution_id (22004 for NULL). Errors: PT404 not_found, PT409 not_approved, already_consumed, PT410 expired, PT412 hash_mismatch (DETAIL.differs: paths, no values), row_tampered, PT422 commit_first, not_canonical, bad_arguments, too_large.';
+'Uses an approval, once, for exactly the action presented, and returns the permit. Call it as SELECT * FROM approval.consume(...), as a statement of its own and outside any transaction block: the permit counts when the statement has completed. An omitted server or resource counts as '''' or null, never as what the row says. lease: how long the execution may stay silent, by default approval.lease, at most approval.max_lease. Required: id, tool, arguments, execution_id (22004 for NULL). Policy is looked at again: it may only have become more lenient since. Errors: PT404 not_found, PT403 not_executor, tool_frozen, tool_retired, PT409 not_approved, already_consumed, PT410 expired, PT412 hash_mismatch (DETAIL.differs: paths, no values), row_tampered, tool_changed (the definition given or pinned is not the approved one), policy_changed, PT422 commit_first, not_canonical, bad_arguments, too_large.';
 
 CREATE FUNCTION approval.try_consume(
 	id approval.ulid,
@@ -169,7 +169,7 @@ RETURNS approval.permit
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_resume';
 REVOKE ALL ON FUNCTION approval.resume FROM PUBLIC;
 COMMENT ON FUNCTION approval.resume IS
-'The next attempt of an execution whose lease is over, for tools registered as idempotent. No tool is yet, so it answers PT409 not_idempotent. Required: id, execution_id, token (22004 for NULL). Errors: PT404 not_found, PT409 not_idempotent, execution_mismatch, PT412 stale_state.';
+'The next attempt of an execution whose lease is over, or that reported unknown, for tools registered as idempotent, within their max_attempts and retry_within: a permit with the next attempt, a new token and the same idempotency key. Call it as consume. Required: id, execution_id, token (22004 for NULL). Errors: PT404 not_found, PT403 not_executor, tool_frozen, tool_retired, PT409 not_idempotent (DETAIL.problem: not_registered, not_idempotent, attempts_used_up, too_late), execution_mismatch, PT412 stale_state, row_tampered, tool_changed, policy_changed, PT422 commit_first.';
 
 CREATE FUNCTION approval.heartbeat(
 	id approval.ulid,
@@ -328,12 +328,13 @@ CREATE FUNCTION approval.register_login(
 	login pg_catalog.text,
 	kind pg_catalog.text,
 	actor pg_catalog.text DEFAULT NULL,
-	tenants pg_catalog.text[] DEFAULT '{""}')
+	tenants pg_catalog.text[] DEFAULT '{""}',
+	roles pg_catalog.text[] DEFAULT '{}')
 RETURNS pg_catalog.text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_register_login';
 REVOKE ALL ON FUNCTION approval.register_login FROM PUBLIC;
 COMMENT ON FUNCTION approval.register_login IS
-'Says for whom a database login speaks: kind person, service, delegate (names its actors; for applications that authenticate people themselves, never for a login whose SQL an agent can write) or gateway (may supply tool definitions, never approves); actor, by default login:NAME; tenants, of which '''' is that of a single-tenant database and * stands for all. Registering again replaces. Returns the login. Required: login, kind, tenants (22004 for NULL; 42704 for a role that does not exist; 22023 for another kind or a reserved actor).';
+'Says for whom a database login speaks: kind person, service, delegate (names its actors; for applications that authenticate people themselves, never for a login whose SQL an agent can write) or gateway (may supply tool definitions, never approves); actor, by default login:NAME; tenants, of which '''' is that of a single-tenant database and * stands for all; roles, what its agents are for: they see the tools of these roles (tools_for), and a tool of other roles is reviewed. Registering again replaces. Returns the login. Required: login, kind, tenants, roles (22004 for NULL; 42704 for a role that does not exist; 22023 for another kind or a reserved actor).';
 
 CREATE FUNCTION approval.errors(
 	OUT sqlstate pg_catalog.text,

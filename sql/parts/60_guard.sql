@@ -36,6 +36,31 @@ CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE ON approval.logins
 	FOR EACH ROW EXECUTE FUNCTION approval.table_changed();
 CREATE TRIGGER changed_all AFTER TRUNCATE ON approval.logins
 	FOR EACH STATEMENT EXECUTE FUNCTION approval.table_changed();
+CREATE TRIGGER guard BEFORE UPDATE OR DELETE ON approval.policy_events
+	FOR EACH ROW EXECUTE FUNCTION approval.guard_append_only();
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON approval.policy_events
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.guard_append_only();
+CREATE TRIGGER guard BEFORE UPDATE OR DELETE ON approval.budget_entries
+	FOR EACH ROW EXECUTE FUNCTION approval.guard_append_only();
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON approval.budget_entries
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.guard_append_only();
+
+DO $do$
+DECLARE
+	relation pg_catalog.text;
+BEGIN
+	FOREACH relation IN ARRAY ARRAY['tools', 'rules', 'freezes', 'grants']
+	LOOP
+		EXECUTE pg_catalog.format('CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE ON approval.%I'
+			' FOR EACH ROW EXECUTE FUNCTION approval.table_changed()', relation);
+		EXECUTE pg_catalog.format('CREATE TRIGGER changed_all AFTER TRUNCATE ON approval.%I'
+			' FOR EACH STATEMENT EXECUTE FUNCTION approval.table_changed()', relation);
+		EXECUTE pg_catalog.format('ALTER TABLE approval.%I ENABLE ALWAYS TRIGGER changed', relation);
+		EXECUTE pg_catalog.format('ALTER TABLE approval.%I ENABLE ALWAYS TRIGGER changed_all', relation);
+	END LOOP;
+END
+$do$;
+
 CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE ON approval.keys
 	FOR EACH ROW EXECUTE FUNCTION approval.table_changed();
 CREATE TRIGGER changed_all AFTER TRUNCATE ON approval.keys

@@ -22,7 +22,8 @@ SELECT u.*
 SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.tool, r.class, r.risk,
 	   CASE WHEN r.expires_at OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp() THEN 'expired' ELSE 'pending' END AS status, NULL::pg_catalog.text AS outcome,
 	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
-	   r.summary, r.preview, r.gate_reason, r.agent_reason, r.requested_by, r.on_behalf_of, r.assignee,
+	   r.summary, r.preview, approval.preview_diff(r.preview) AS diff, r.gate_reason, r.rule, r.rule_reason, r.policy_version,
+	   r.agent_reason, r.requested_by, r.on_behalf_of, r.assignee,
 	   r.approvals, r.approvals_needed, r.reviewer_group,
 	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
   FROM approval.requests r
@@ -33,7 +34,8 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.tool, r.class, r.risk,
 	   r.status AS status, 'unknown' AS outcome,
 	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
-	   r.summary, r.preview, r.gate_reason, r.agent_reason, r.requested_by, r.on_behalf_of, r.assignee,
+	   r.summary, r.preview, approval.preview_diff(r.preview) AS diff, r.gate_reason, r.rule, r.rule_reason, r.policy_version,
+	   r.agent_reason, r.requested_by, r.on_behalf_of, r.assignee,
 	   r.approvals, r.approvals_needed, r.reviewer_group,
 	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
   FROM approval.requests r
@@ -44,7 +46,8 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.tool, r.class, r.risk,
 	   r.status AS status, 'unknown' AS outcome,
 	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
-	   r.summary, r.preview, r.gate_reason, r.agent_reason, r.requested_by, r.on_behalf_of, r.assignee,
+	   r.summary, r.preview, approval.preview_diff(r.preview) AS diff, r.gate_reason, r.rule, r.rule_reason, r.policy_version,
+	   r.agent_reason, r.requested_by, r.on_behalf_of, r.assignee,
 	   r.approvals, r.approvals_needed, r.reviewer_group,
 	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
   FROM approval.requests r
@@ -53,7 +56,7 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
    AND r.outcome OPERATOR(pg_catalog.=) 'in_flight'
    AND r.lease_until OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
 ) u;
-COMMENT ON VIEW approval.inbox IS 'What waits for a person, in the caller''s tenants: pending requests, and executions whose outcome is unknown. status and outcome are the effective ones: a request past its deadline shows as expired until it is put away.';
+COMMENT ON VIEW approval.inbox IS 'What waits for a person, in the caller''s tenants: pending requests, and executions whose outcome is unknown. summary is the gate''s own text over the arguments that are hashed; agent_reason, preview and diff (the changed paths of the preview) are the agent''s words, and unverified. status and outcome are the effective ones: a request past its deadline shows as expired until it is put away.';
 
 CREATE VIEW approval.history WITH (security_barrier) AS
 SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.tool, r.class, r.risk,
@@ -66,9 +69,10 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 	   CASE WHEN r.outcome OPERATOR(pg_catalog.=) 'in_flight' AND r.lease_until OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp() THEN 'unknown'
 			ELSE r.outcome END AS outcome,
 	   r.mode, r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash, r.summary,
-	   r.gate_reason, r.agent_reason, r.requester_login, r.requested_by, r.on_behalf_of,
+	   r.gate_reason, r.rule, r.rule_reason, r.policy_version, r.grant_id, r.agent_reason,
+	   r.requester_login, r.requested_by, r.on_behalf_of,
 	   r.decided_by, r.decided_at, r.denial, r.executor_login, r.execution_id, r.attempt,
-	   r.result, r.proposed_at, r.expires_at, r.use_by, r.consumed_at, r.lease_until, r.completed_at,
+	   r.result, r.proposed_at, r.expires_at, r.use_by, r.consumed_at, r.lease_until, r.completed_at, r.reconciled_by,
 	   r.retry_of, r.id::pg_catalog.text AS sort_key
   FROM approval.requests r
  WHERE r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])

@@ -16,15 +16,26 @@ GRANT EXECUTE ON FUNCTION
 	approval.complete, approval.try_complete
 TO approval_executor;
 
+/* the gate may be shut by whoever reviews; only an administrator opens it */
 GRANT EXECUTE ON FUNCTION
-	approval.register_login
+	approval.freeze_tool, approval.freeze_tenant, approval.disallow
+TO approval_approver, approval_admin;
+
+GRANT EXECUTE ON FUNCTION
+	approval.register_login, approval.register_tool, approval.update_tool, approval.set_rules,
+	approval.review_tool, approval.retire_tool, approval.unfreeze_tool, approval.unfreeze_tenant,
+	approval.add_member, approval.remove_member, approval.allow, approval.expire_due
 TO approval_admin;
+
+GRANT EXECUTE ON FUNCTION
+	approval.explain, approval.simulate
+TO approval_admin, approval_auditor;
 
 /* reading: rows are filtered by who asks */
 GRANT EXECUTE ON FUNCTION
 	approval.request_of, approval.request_for, approval.pending, approval.outcomes, approval.channel,
 	approval.caller_tenants, approval.caller_reads,
-	approval.errors, approval.transitions,
+	approval.errors, approval.transitions, approval.gate_reasons, approval.ulid_from,
 	approval.jcs, approval.canonical, approval.hash_action, approval.hash_review, approval.tool_digest,
 	approval.new_ulid
 TO approval_requester, approval_approver, approval_executor, approval_auditor, approval_admin;
@@ -36,10 +47,22 @@ TO approval_approver, approval_executor, approval_auditor, approval_admin;
 GRANT SELECT ON approval.history, approval.refusals
 TO approval_requester, approval_approver, approval_executor, approval_auditor, approval_admin;
 
+GRANT EXECUTE ON FUNCTION
+	approval.tools_for, approval.find_tools, approval.caller_roles, approval.tool_words
+TO approval_requester, approval_approver, approval_executor, approval_auditor, approval_admin;
+
+GRANT SELECT ON approval.tool_list
+TO approval_requester, approval_approver, approval_executor, approval_auditor, approval_admin;
+
+GRANT SELECT ON approval.registry, approval.tool_changes, approval.standing_grants, approval.frozen,
+	approval.group_members, approval.policy_audit, approval.tool_health
+TO approval_approver, approval_auditor, approval_admin;
+
 GRANT SELECT ON approval.inbox, approval.audit, approval.votes
 TO approval_approver, approval_auditor, approval_admin;
 
 /* what the views and our own statements call as the owner of the tables */
-GRANT EXECUTE ON FUNCTION approval.caller_tenants, approval.caller_reads,
+GRANT EXECUTE ON FUNCTION approval.caller_tenants, approval.caller_reads, approval.caller_roles,
+	approval.tool_words, approval.ulid_from,
 	approval.sound_request, approval.sound_verdict
 TO approval_owner;

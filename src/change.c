@@ -1,0 +1,269 @@
+/*-------------------------------------------------------------------------
+ *
+ * change.c
+ *	  A change of policy: who makes it, of what, from what, to what.
+ *
+ * Changes are rare, and made one after the other in the whole database, so
+ * that their events form one chain for each tenant.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "args.h"
+#include "change.h"
+#include "clock.h"
+#include "event.h"
+#include "param.h"
+
+#define CHANGE_COLUMNS 10
+
+static Statement next_version = {
+	.sql = "SELECT pg_catalog.nextval('approval.policy_version_seq'::pg_catalog.regclass)::pg_catalog.int4",
+	.nparams = 0,
+};
+
+static Statement select_head = {
+	.sql = "SELECT e.n, e.hash::pg_catalog.text FROM approval.policy_events e"
+	" WHERE e.tenant OPERATOR(pg_catalog.=) $1 ORDER BY e.n DESC",
+	.nparams = 1,
+	.types = {TEXTOID},
+};
+
+static Statement insert_event = {
+	.sql = "INSERT INTO approval.policy_events (tenant, n, at, verb, actor, login, role, client,"
+	" server, tool, subject, policy_version, before, after, note, previous, hash)"
+	" VALUES ($1, $2, $3, $4, ($5::pg_catalog.text[])[1], ($5::pg_catalog.text[])[2], ($5::pg_catalog.text[])[3],"
+	" ($5::pg_catalog.text[])[4], ($5::pg_catalog.text[])[5], ($5::pg_catalog.text[])[6],"
+	" ($5::pg_catalog.text[])[7], $6, $7, $8, ($5::pg_catalog.text[])[8], $9::approval.digest, $10::approval.digest)",
+	.nparams = 10,
+	.types = {TEXTOID, INT4OID, TIMESTAMPTZOID, TEXTOID, TEXTARRAYOID, INT4OID, JSONOID, JSONOID, TEXTOID, TEXTOID},
+};
+
+/* One change at a time; readers are not kept waiting. */
+void
+change_lock(void)
+{
+	LockRelationOid(get_relname_relid("policy_events", get_namespace_oid("approval", false)),
+					ShareRowExclusiveLock);
+}
+
+/* Who acts, for which tenant; actor_argument -1: the login itself. */
+void
+change_begin(Change *change, FunctionCallInfo fcinfo, const char *verb,
+			 int tenant_argument, int actor_argument)
+{
+	memset(change, 0, sizeof(*change));
+	verb_begin(&change->call, fcinfo, verb);
+	change->call.tenant = caller_policy_tenant(change->call.caller,
+											   args_text(fcinfo, tenant_argument, "tenant", ARGS_KEY_LIMIT));
+	if (actor_argument >= 0 && !call_actor(&change->call, actor_argument, true))
+		errors_raise(&change->call.refusal);
+	change_lock();
+}
+
+/* For what belongs to no tenant but to the database. */
+void
+change_begin_database(Change *change, FunctionCallInfo fcinfo, const char *verb)
+{
+	memset(change, 0, sizeof(*change));
+	verb_begin(&change->call, fcinfo, verb);
+	change->call.tenant = CALLER_ALL_TENANTS;
+	change_lock();
+}
+
+void
+change_tool(Change *change, int tool_argument, int server_argument)
+{
+	FunctionCallInfo fcinfo = change->call.fcinfo;
+	const char *server = args_text(fcinfo, server_argument, "server", ARGS_KEY_LIMIT);
+
+	change->tool = args_required(fcinfo, tool_argument, "tool", ARGS_KEY_LIMIT);
+	args_check_name("tool", change->tool, ARGS_KEY_LIMIT);
+	change->server = server ? server : "";
+}
+
+void
+change_new_version(Change *change)
+{
+	bool		isnull;
+
+	store_run(&next_version, NULL, NULL, SPI_OK_SELECT, 1);
+	change->policy_version = DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+}
+
+void
+change_refuse(Change *change, Reason reason)
+{
+	call_refuse(&change->call, reason);
+	errors_raise(&change->call.refusal);
+}
+
+void
+change_bad_policy(Change *change, const char *place, const char *problem)
+{
+	errors_member(&change->call.refusal, "place", place);
+	errors_member(&change->call.refusal, "problem", problem);
+	change_refuse(change, REASON_BAD_POLICY);
+}
+
+static void
+append_member(StringInfo out, const char *name, const char *value)
+{
+	appendStringInfo(out, "%s\"%s\":", out->len > 1 ? "," : "", name);
+	if (value)
+		canonical_append_string(out, value, strlen(value));
+	else
+		appendStringInfoString(out, "null");
+}
+
+/* JSON is bound by the hash of its text. */
+static const char *
+hash_of(const char *json)
+{
+	Digest		digest;
+	char	   *hex = palloc(DIGEST_TEXT_LEN + 1);
+
+	if (json == NULL)
+		return NULL;
+	digest_of(json, strlen(json), &digest);
+	digest_to_hex(&digest, hex);
+	return hex;
+}
+
+/* SHA-256 of the event as canonical JSON; the keys are written in their order. */
+static char *
+event_digest(const Change *change, int n, const char *previous)
+{
+	const Call *call = &change->call;
+	char		at[CLOCK_TEXT_LEN];
+	StringInfoData doc;
+
+	clock_text(call->now, at);
+	initStringInfo(&doc);
+	appendStringInfoChar(&doc, '{');
+	append_member(&doc, "actor", call->actor);
+	append_member(&doc, "after", hash_of(change->after));
+	append_member(&doc, "at", at);
+	append_member(&doc, "before", hash_of(change->before));
+	append_member(&doc, "client", event_client());
+	append_member(&doc, "login", call->caller->login);
+	appendStringInfo(&doc, ",\"n\":%d", n);
+	append_member(&doc, "note", change->note);
+	appendStringInfo(&doc, ",\"policy_version\":%d", change->policy_version);
+	append_member(&doc, "previous", previous);
+	append_member(&doc, "role", call->caller->role);
+	append_member(&doc, "server", change->server);
+	append_member(&doc, "subject", change->subject);
+	append_member(&doc, "tenant", call->tenant);
+	append_member(&doc, "tool", change->tool);
+	appendStringInfoString(&doc, ",\"v\":1");
+	append_member(&doc, "verb", call->verb);
+	appendStringInfoChar(&doc, '}');
+	return (char *) hash_of(doc.data);
+}
+
+/* The last event of the tenant: its number, 0 for none, and its hash. */
+static int
+head(const char *tenant, char **hash)
+{
+	Datum		values[1];
+	bool		isnull;
+
+	*hash = NULL;
+	values[0] = CStringGetTextDatum(tenant);
+	if (store_run(&select_head, values, NULL, SPI_OK_SELECT, 1) == 0)
+		return 0;
+	*hash = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
+	return DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+}
+
+static void
+store_event(Change *change, int n, const char *previous)
+{
+	const Call *call = &change->call;
+	const char *texts[8] = {
+		call->actor, call->caller->login, call->caller->role, event_client(),
+		change->server, change->tool, change->subject, change->note
+	};
+	Datum		values[10];
+	char		nulls[10];
+
+	memset(nulls, ' ', sizeof(nulls));
+	param_text(values, nulls, 0, call->tenant);
+	values[1] = Int32GetDatum(n);
+	values[2] = TimestampTzGetDatum(call->now);
+	param_text(values, nulls, 3, call->verb);
+	values[4] = param_texts(texts, lengthof(texts));
+	values[5] = Int32GetDatum(change->policy_version);
+	nulls[5] = change->policy_version ? ' ' : 'n';
+	param_text(values, nulls, 6, change->before);
+	param_text(values, nulls, 7, change->after);
+	param_text(values, nulls, 8, previous);
+	param_text(values, nulls, 9, event_digest(change, n, previous));
+	store_run(&insert_event, values, nulls, SPI_OK_INSERT, 0);
+}
+
+/* The value of the type approval.policy_change. */
+static Datum
+change_datum(const Change *change, int n)
+{
+	const Call *call = &change->call;
+	TupleDesc	desc = lookup_rowtype_tupdesc(get_func_rettype(call->fcinfo->flinfo->fn_oid), -1);
+	const char *texts[CHANGE_COLUMNS] = {
+		call->tenant, NULL, NULL, call->verb, change->server, change->tool, change->subject,
+		NULL, change->before, change->after
+	};
+	Datum		values[CHANGE_COLUMNS];
+	bool		nulls[CHANGE_COLUMNS];
+	HeapTuple	tuple;
+	int			i;
+
+	for (i = 0; i < CHANGE_COLUMNS; i++)
+	{
+		nulls[i] = (texts[i] == NULL);
+		values[i] = texts[i] ? CStringGetTextDatum(texts[i]) : (Datum) 0;
+	}
+	values[1] = Int32GetDatum(n);
+	values[2] = TimestampTzGetDatum(call->now);
+	values[7] = Int32GetDatum(change->policy_version);
+	nulls[1] = nulls[2] = false;
+	nulls[7] = change->policy_version == 0;
+	tuple = heap_form_tuple(desc, values, nulls);
+	ReleaseTupleDesc(desc);
+	return HeapTupleHeaderGetDatum(tuple->t_data);
+}
+
+/* Writes the event; its number. */
+int
+change_event(Change *change)
+{
+	char	   *previous;
+	int			n = head(change->call.tenant, &previous) + 1;
+
+	change->call.now = GetCurrentTimestamp();
+	store_event(change, n, previous);
+	return n;
+}
+
+/* Writes the event, and answers with it. */
+Datum
+change_end(Change *change)
+{
+	int			n = change_event(change);
+	MemoryContext old = MemoryContextSwitchTo(change->call.result_context);
+	Datum		result = change_datum(change, n);
+
+	MemoryContextSwitchTo(old);
+	verb_end(&change->call);
+	return result;
+}

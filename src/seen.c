@@ -1,0 +1,82 @@
+/*-------------------------------------------------------------------------
+ *
+ * seen.c
+ *	  Tool definitions that gateways brought and nobody has reviewed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+
+#include "param.h"
+#include "seen.h"
+
+/* An upstream that changes with every call must not fill the table. */
+#define MAX_SEEN 100
+
+/*
+ * There is no unique key: an insertion would wait for somebody else's.  Two
+ * rows for one definition do no harm.
+ */
+static Statement insert_seen = {
+	.sql = "INSERT INTO approval.seen_definitions (tenant, server, tool, digest, definition, seen_by, seen_at)"
+	" SELECT $1, $2, $3, $4::approval.digest, $5, $6, $7"
+	" WHERE NOT EXISTS (SELECT FROM approval.seen_definitions s WHERE s.tenant OPERATOR(pg_catalog.=) $1"
+	" AND s.server OPERATOR(pg_catalog.=) $2 AND s.tool OPERATOR(pg_catalog.=) $3"
+	" AND s.digest OPERATOR(pg_catalog.=) $4::approval.digest)"
+	" AND (SELECT pg_catalog.count(*) FROM approval.seen_definitions s WHERE s.tenant OPERATOR(pg_catalog.=) $1"
+	" AND s.server OPERATOR(pg_catalog.=) $2 AND s.tool OPERATOR(pg_catalog.=) $3) OPERATOR(pg_catalog.<) $8",
+	.nparams = 8,
+	.types = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, JSONOID, TEXTOID, TIMESTAMPTZOID, INT8OID},
+};
+
+static Statement select_seen = {
+	.sql = "SELECT s.definition::pg_catalog.jsonb FROM approval.seen_definitions s"
+	" WHERE (s.tenant OPERATOR(pg_catalog.=) $1 OR $1 OPERATOR(pg_catalog.=) '*')"
+	" AND s.server OPERATOR(pg_catalog.=) $2 AND s.tool OPERATOR(pg_catalog.=) $3"
+	" AND s.digest OPERATOR(pg_catalog.=) $4::approval.digest",
+	.nparams = 4,
+	.types = {TEXTOID, TEXTOID, TEXTOID, TEXTOID},
+};
+
+void
+seen_keep(const Call *call, const Action *action, const text *definition)
+{
+	Datum		values[8];
+	char		nulls[8];
+	char		hex[DIGEST_TEXT_LEN + 1];
+
+	digest_to_hex(action->definition, hex);
+	param_text(values, nulls, 0, call->tenant);
+	param_text(values, nulls, 1, action->server);
+	param_text(values, nulls, 2, action->tool);
+	param_text(values, nulls, 3, hex);
+	values[4] = PointerGetDatum(definition);
+	param_text(values, nulls, 5, call->caller->login);
+	values[6] = TimestampTzGetDatum(call->now);
+	values[7] = Int64GetDatum(MAX_SEEN);
+	nulls[4] = nulls[6] = nulls[7] = ' ';
+	store_run(&insert_seen, values, nulls, SPI_OK_INSERT, 0);
+}
+
+/* The definition with this digest as it was brought, or NULL. */
+Jsonb *
+seen_find(const char *tenant, const char *server, const char *tool, const Digest *digest)
+{
+	Datum		values[4];
+	char		nulls[4];
+	char		hex[DIGEST_TEXT_LEN + 1];
+	bool		isnull;
+
+	digest_to_hex(digest, hex);
+	param_text(values, nulls, 0, tenant);
+	param_text(values, nulls, 1, server);
+	param_text(values, nulls, 2, tool);
+	param_text(values, nulls, 3, hex);
+	if (store_run(&select_seen, values, nulls, SPI_OK_SELECT, 1) == 0)
+		return NULL;
+	return DatumGetJsonbPCopy(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+}
