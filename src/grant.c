@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -35,11 +36,9 @@ static Statement select_grants = {
 	.types = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, INT4OID},
 };
 
-static Statement count_uses = {
-	.sql = "SELECT pg_catalog.count(*), (SELECT g.voided_at IS NULL FROM approval.grants g"
-	" WHERE g.tenant OPERATOR(pg_catalog.=) $1 AND g.id OPERATOR(pg_catalog.=) $2::approval.ulid)"
-	" FROM approval.requests r"
-	" WHERE r.tenant OPERATOR(pg_catalog.=) $1 AND r.grant_id OPERATOR(pg_catalog.=) $2::approval.ulid",
+static Statement select_holds = {
+	.sql = "SELECT FROM approval.grants g WHERE g.tenant OPERATOR(pg_catalog.=) $1"
+	" AND g.id OPERATOR(pg_catalog.=) $2::approval.ulid AND g.voided_at IS NULL",
 	.nparams = 2,
 	.types = {TEXTOID, UUIDOID},
 };
@@ -161,14 +160,43 @@ enough_grantors(const Call *call, const Grant *grant, const Policy *policy,
 	return good >= policy->approvals_needed;
 }
 
+static bool
+count_use(TupleTableSlot *slot, void *arg)
+{
+	(*(int *) arg)++;
+	return true;
+}
+
+/* How often it has been used, and whether nobody has taken it back. */
+static bool
+holds(const Call *call, const Grant *grant, int *uses)
+{
+	Relation	requests = table_of_ours(OWN_REQUESTS, AccessShareLock);
+	Datum		keys[2];
+	Datum		values[2];
+	char		nulls[2];
+	bool		there;
+
+	*uses = 0;
+	keys[0] = CStringGetTextDatum(call->tenant);
+	keys[1] = UlidPGetDatum(&grant->id);
+	table_visit(requests, OWN_REQUESTS_GRANT, keys, 2, GetLatestSnapshot(), count_use, uses);
+	table_close(requests, NoLock);
+
+	param_text(values, nulls, 0, call->tenant);
+	param_ulid(values, nulls, 1, &grant->id);
+	PushActiveSnapshot(GetLatestSnapshot());
+	there = store_read(&select_holds, values, nulls) > 0;
+	PopActiveSnapshot();
+	return there;
+}
+
 /* Whether a use is left: for certain only when it is our turn. */
 static bool
 use_left(const Call *call, const Grant *grant, bool only_look)
 {
-	Datum		values[2];
-	char		nulls[2];
 	Digest		what;
-	bool		isnull;
+	int			uses;
 
 	digest_start();
 	digest_add("grant", sizeof("grant"));
@@ -176,13 +204,7 @@ use_left(const Call *call, const Grant *grant, bool only_look)
 	digest_finish(&what);
 	if (!only_look && !turn_take(&what))
 		return false;
-	param_text(values, nulls, 0, call->tenant);
-	param_ulid(values, nulls, 1, &grant->id);
-	PushActiveSnapshot(GetLatestSnapshot());
-	store_read(&count_uses, values, nulls);
-	PopActiveSnapshot();
-	return DatumGetInt64(datum_column(0, 1)) < grant->max_uses &&
-		DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull)) && !isnull;
+	return holds(call, grant, &uses) && uses < grant->max_uses;
 }
 
 /* Whether a standing grant takes the place of the review that policy demands. */

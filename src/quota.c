@@ -12,10 +12,11 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
+#include "access/detoast.h"
+#include "access/table.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "param.h"
 #include "quota.h"
 #include "settings.h"
 
@@ -25,33 +26,17 @@
 /* Which sixteenth of what was left is used up before the next count. */
 #define COUNT_SHARE 16
 
-#define BYTES "pg_catalog.pg_column_size(r.arguments)" \
-	" OPERATOR(pg_catalog.+) COALESCE(pg_catalog.pg_column_size(r.preview), 0)" \
-	" OPERATOR(pg_catalog.+) COALESCE(pg_catalog.pg_column_size(r.metadata), 0)" \
-	" OPERATOR(pg_catalog.+) COALESCE(pg_catalog.pg_column_size(r.agent_reason), 0)"
-
-#define WAITING " FROM approval.requests r WHERE r.tenant OPERATOR(pg_catalog.=) $1" \
-	" AND r.status OPERATOR(pg_catalog.=) 'pending'" \
-	" AND r.expires_at OPERATOR(pg_catalog.>) pg_catalog.statement_timestamp()"
-
-/* Stops at the quota: it need not be known by how much it is passed. */
-static Statement count_conversation = {
-	.sql = "SELECT pg_catalog.count(*), COALESCE(pg_catalog.sum(w.bytes), 0)::pg_catalog.int8"
-	" FROM (SELECT " BYTES " AS bytes" WAITING
-	" AND r.conversation_id OPERATOR(pg_catalog.=) $2 AND r.conversation_id OPERATOR(pg_catalog.<>) ''"
-	" LIMIT $3) w",
-	.nparams = 3,
-	.types = {TEXTOID, TEXTOID, INT8OID},
-};
-
-static Statement count_tenant = {
-	.sql = "SELECT pg_catalog.count(*), COALESCE(pg_catalog.sum(w.bytes), 0)::pg_catalog.int8,"
-	" pg_catalog.count(*) FILTER (WHERE w.requester_login OPERATOR(pg_catalog.=) $2),"
-	" COALESCE(pg_catalog.sum(w.bytes) FILTER (WHERE w.requester_login OPERATOR(pg_catalog.=) $2), 0)::pg_catalog.int8"
-	" FROM (SELECT r.requester_login, " BYTES " AS bytes" WAITING " LIMIT $3) w",
-	.nparams = 3,
-	.types = {TEXTOID, TEXTOID, INT8OID},
-};
+/* What waits, of one conversation or of a tenant. */
+typedef struct Waiting
+{
+	TimestampTz now;
+	const char *login;			/* counted by itself, or NULL */
+	int64		limit;			/* no need to count further; 0: none */
+	int64		count;
+	int64		bytes;
+	int64		of_login;
+	int64		bytes_of_login;
+} Waiting;
 
 /* What has been counted, and what may be added before it is counted again. */
 typedef struct Count
@@ -84,17 +69,75 @@ whose_digest(const Call *call, const char *name, Digest *out)
 	digest_finish(out);
 }
 
+static const RequestColumn sized_columns[] = {REQ_ARGUMENTS, REQ_PREVIEW, REQ_METADATA, REQ_AGENT_REASON};
+
 static int64
 size_of(const Request *request)
 {
-	static const RequestColumn columns[] = {REQ_ARGUMENTS, REQ_PREVIEW, REQ_METADATA, REQ_AGENT_REASON};
 	int64		size = 0;
 	int			i;
 
-	for (i = 0; i < (int) lengthof(columns); i++)
-		if (!request->nulls[columns[i]])
-			size += VARSIZE_ANY(DatumGetPointer(request->values[columns[i]]));
+	for (i = 0; i < (int) lengthof(sized_columns); i++)
+		if (!request->nulls[sized_columns[i]])
+			size += VARSIZE_ANY(DatumGetPointer(request->values[sized_columns[i]]));
 	return size;
+}
+
+/* As it is stored: what was moved out of the row is not fetched for this. */
+static int64
+stored_size(TupleTableSlot *slot)
+{
+	int64		size = 0;
+	int			i;
+
+	for (i = 0; i < (int) lengthof(sized_columns); i++)
+		if (!slot->tts_isnull[sized_columns[i]])
+			size += toast_datum_size(slot->tts_values[sized_columns[i]]);
+	return size;
+}
+
+static bool
+is_text(TupleTableSlot *slot, RequestColumn column, const char *value)
+{
+	text	   *stored = DatumGetTextPP(slot->tts_values[column]);
+
+	return VARSIZE_ANY_EXHDR(stored) == strlen(value) &&
+		memcmp(VARDATA_ANY(stored), value, strlen(value)) == 0;
+}
+
+/* What has lapsed does not wait, whether or not it was put away. */
+static bool
+count_row(TupleTableSlot *slot, void *arg)
+{
+	Waiting    *waiting = arg;
+	int64		size;
+
+	slot_getallattrs(slot);
+	if (!is_text(slot, REQ_STATUS, state_status_word(STATUS_PENDING)) ||
+		DatumGetTimestampTz(slot->tts_values[REQ_EXPIRES_AT]) <= waiting->now)
+		return true;
+	size = stored_size(slot);
+	waiting->count++;
+	waiting->bytes += size;
+	if (waiting->login && is_text(slot, REQ_REQUESTER_LOGIN, waiting->login))
+	{
+		waiting->of_login++;
+		waiting->bytes_of_login += size;
+	}
+	return waiting->limit == 0 || waiting->count < waiting->limit;
+}
+
+static void
+count_waiting(const Call *call, OwnRelation index, const char *conversation_id, Waiting *waiting)
+{
+	Relation	requests = table_of_ours(OWN_REQUESTS, AccessShareLock);
+	Datum		keys[2];
+
+	keys[0] = CStringGetTextDatum(call->tenant);
+	if (conversation_id)
+		keys[1] = CStringGetTextDatum(conversation_id);
+	table_visit(requests, index, keys, conversation_id ? 2 : 1, NULL, count_row, waiting);
+	table_close(requests, NoLock);
 }
 
 /* Whether the last count still covers one more request of this size. */
@@ -142,31 +185,11 @@ begin_count(Count *count, const Digest *whose, TimestampTz now)
 	count->more = count->more_bytes = PG_INT64_MAX;
 }
 
-static int64
-counted(int column)
-{
-	bool		isnull;
-
-	return DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull));
-}
-
-static void
-run_count(const Call *call, Statement *statement, const char *name, int64 most)
-{
-	Datum		values[3];
-	char		nulls[3];
-
-	param_text(values, nulls, 0, call->tenant);
-	param_text(values, nulls, 1, name);
-	values[2] = Int64GetDatum(most);
-	nulls[2] = most == 0 ? 'n' : ' ';
-	store_run(statement, values, nulls, SPI_OK_SELECT, 1);
-}
-
 static bool
 conversation_allows(Call *call, const char *conversation_id, TimestampTz now, int64 size)
 {
 	Quota		quota = {"conversation", 0, 0, setting_quota_conversation, setting_quota_conversation_bytes * INT64CONST(1024)};
+	Waiting		waiting = {.now = now, .limit = setting_quota_conversation};
 	Digest		whose;
 
 	if (conversation_id[0] == '\0' || (quota.limit == 0 && quota.limit_bytes == 0))
@@ -174,9 +197,9 @@ conversation_allows(Call *call, const char *conversation_id, TimestampTz now, in
 	whose_digest(call, conversation_id, &whose);
 	if (covered(&conversation_count, &whose, now, size))
 		return true;
-	run_count(call, &count_conversation, conversation_id, quota.limit);
-	quota.waiting = counted(1);
-	quota.bytes = counted(2);
+	count_waiting(call, OWN_REQUESTS_WAITING, conversation_id, &waiting);
+	quota.waiting = waiting.count;
+	quota.bytes = waiting.bytes;
 	if (!within(call, &quota, size))
 		return false;
 	begin_count(&conversation_count, &whose, now);
@@ -189,16 +212,17 @@ tenant_allows(Call *call, TimestampTz now, int64 size)
 {
 	Quota		tenant = {"tenant", 0, 0, setting_quota_tenant, setting_quota_tenant_bytes * INT64CONST(1024)};
 	Quota		login = {"login", 0, 0, setting_quota_login, setting_quota_login_bytes * INT64CONST(1024)};
+	Waiting		waiting = {.now = now, .login = call->caller->login, .limit = setting_quota_tenant};
 	Digest		whose;
 
 	whose_digest(call, call->caller->login, &whose);
 	if (covered(&tenant_count, &whose, now, size))
 		return true;
-	run_count(call, &count_tenant, call->caller->login, tenant.limit);
-	tenant.waiting = counted(1);
-	tenant.bytes = counted(2);
-	login.waiting = counted(3);
-	login.bytes = counted(4);
+	count_waiting(call, OWN_REQUESTS_OPEN, NULL, &waiting);
+	tenant.waiting = waiting.count;
+	tenant.bytes = waiting.bytes;
+	login.waiting = waiting.of_login;
+	login.bytes = waiting.bytes_of_login;
 	if (!within(call, &tenant, size) || !within(call, &login, size))
 		return false;
 	begin_count(&tenant_count, &whose, now);

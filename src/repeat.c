@@ -11,22 +11,20 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
+#include "access/table.h"
 #include "utils/builtins.h"
+#include "utils/snapmgr.h"
 
 #include "condition.h"
-#include "param.h"
 #include "repeat.h"
 
-static Statement select_rejection = {
-	.sql = "SELECT r.id, r.denial FROM approval.requests r"
-	" WHERE r.tenant OPERATOR(pg_catalog.=) $1 AND r.repeat_key OPERATOR(pg_catalog.=) $2::approval.digest"
-	" AND r.status OPERATOR(pg_catalog.=) 'rejected' AND r.decided_at OPERATOR(pg_catalog.>) $3"
-	" AND r.cause OPERATOR(pg_catalog.<>) 'policy'"
-	" ORDER BY r.decided_at DESC",
-	.nparams = 3,
-	.types = {TEXTOID, TEXTOID, TIMESTAMPTZOID},
-};
+/* The latest rejection found so far. */
+typedef struct Search
+{
+	TimestampTz after;
+	Rejection  *rejection;
+	bool		found;
+} Search;
 
 /* The longest of the rows, or 0. */
 static int64
@@ -91,22 +89,38 @@ repeat_key(const Call *call, const Registered *registered, Subject *subject, Dig
 	return true;
 }
 
+/* What policy rejected does not count, or a cool-down would prolong itself. */
+static bool
+take_rejection(TupleTableSlot *slot, void *arg)
+{
+	Search	   *search = arg;
+	TimestampTz decided;
+
+	slot_getallattrs(slot);
+	decided = DatumGetTimestampTz(slot->tts_values[REQ_DECIDED_AT]);
+	if (slot->tts_isnull[REQ_DECIDED_AT] || decided <= search->after ||
+		slot->tts_isnull[REQ_CAUSE] ||
+		strcmp(TextDatumGetCString(slot->tts_values[REQ_CAUSE]), CAUSE_POLICY) == 0)
+		return true;
+	search->found = true;
+	search->after = decided;
+	search->rejection->id = *DatumGetUlidP(slot->tts_values[REQ_ID]);
+	search->rejection->denial = slot->tts_isnull[REQ_DENIAL] ? NULL :
+		TextDatumGetCString(slot->tts_values[REQ_DENIAL]);
+	return true;
+}
+
 bool
 repeat_rejected(const Call *call, const Registered *registered, const Digest *key, Rejection *rejection)
 {
-	char		hex[DIGEST_TEXT_LEN + 1];
-	Datum		values[3];
-	char		nulls[3];
-	bool		isnull;
+	Relation	requests = table_of_ours(OWN_REQUESTS, AccessShareLock);
+	Search		search = {.rejection = rejection};
+	Datum		keys[2];
 
-	digest_to_hex(key, hex);
-	param_text(values, nulls, 0, call->tenant);
-	param_text(values, nulls, 1, hex);
-	values[2] = TimestampTzGetDatum(GetCurrentTimestamp() - cool_down(registered));
-	nulls[2] = ' ';
-	if (store_run(&select_rejection, values, nulls, SPI_OK_SELECT, 1) == 0)
-		return false;
-	rejection->id = *DatumGetUlidP(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
-	rejection->denial = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
-	return true;
+	search.after = GetCurrentTimestamp() - cool_down(registered);
+	keys[0] = CStringGetTextDatum(call->tenant);
+	keys[1] = DigestPGetDatum(key);
+	table_visit(requests, OWN_REQUESTS_REPEAT, keys, 2, GetLatestSnapshot(), take_rejection, &search);
+	table_close(requests, NoLock);
+	return search.found;
 }

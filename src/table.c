@@ -47,6 +47,10 @@ static const char *const own_names[OWN_COUNT] = {
 	[OWN_REQUESTS] = "requests",
 	[OWN_REQUESTS_BY_ID] = "requests_pkey",
 	[OWN_REQUESTS_BY_CALL] = "requests_call_key",
+	[OWN_REQUESTS_OPEN] = "requests_open",
+	[OWN_REQUESTS_WAITING] = "requests_waiting",
+	[OWN_REQUESTS_GRANT] = "requests_grant",
+	[OWN_REQUESTS_REPEAT] = "requests_repeat",
 	[OWN_DECISIONS] = "decisions",
 	[OWN_EVENTS] = "events",
 	[OWN_EVENTS_SEQUENCE] = "events_seq",
@@ -262,6 +266,38 @@ table_find(Relation relation, OwnRelation by, const Datum *keys, int nkeys,
 	ExecDropSingleTupleTableSlot(slot);
 	index_close(index, AccessShareLock);
 	return there;
+}
+
+/*
+ * Every row with these keys in an index, in a snapshot of the caller's or, if
+ * NULL, in a fresh one under READ COMMITTED.  A statement
+ * would do, but its plan is kept, and may have been made when the table was
+ * empty and an index not worth the while.
+ */
+void
+table_visit(Relation relation, OwnRelation by, const Datum *keys, int nkeys,
+			Snapshot snapshot, TableVisitor visitor, void *arg)
+{
+	Relation	index = index_open(table_oid(by), AccessShareLock);
+	TupleTableSlot *slot = table_slot_create(relation, NULL);
+	ScanKeyData scan_keys[MAX_KEYS];
+	IndexScanDesc scan;
+
+	Assert(nkeys <= MAX_KEYS);
+	equality_keys(index, keys, nkeys, scan_keys);
+	PushActiveSnapshot(snapshot ? snapshot : GetTransactionSnapshot());
+	scan = compat_index_beginscan(relation, index, GetActiveSnapshot(), nkeys);
+	index_rescan(scan, scan_keys, nkeys, NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!visitor(slot, arg))
+			break;
+	}
+	index_endscan(scan);
+	PopActiveSnapshot();
+	ExecDropSingleTupleTableSlot(slot);
+	index_close(index, AccessShareLock);
 }
 
 void

@@ -60,6 +60,10 @@ typedef enum OwnRelation
 	OWN_TABLES,					/* the others are no tables */
 	OWN_REQUESTS_BY_ID = OWN_TABLES,
 	OWN_REQUESTS_BY_CALL,
+	OWN_REQUESTS_OPEN,
+	OWN_REQUESTS_WAITING,
+	OWN_REQUESTS_GRANT,
+	OWN_REQUESTS_REPEAT,
 	OWN_EVENTS_SEQUENCE,
 	OWN_COUNT
 } OwnRelation;
@@ -72,11 +76,17 @@ typedef enum TableLock
 	TABLE_LOCK_SKIP
 } TableLock;
 
+/* Looks at a row that a scan found; false ends the scan. */
+typedef bool (*TableVisitor) (TupleTableSlot *slot, void *arg);
+
 extern void table_init(void);
 extern Oid	table_oid(OwnRelation which);
 extern Relation table_of_ours(OwnRelation which, LOCKMODE lockmode);
 extern bool table_find(Relation relation, OwnRelation index, const Datum *keys, int nkeys,
 					   Snapshot snapshot, TableLock lock, Found *found);
+
+extern void table_visit(Relation relation, OwnRelation index, const Datum *keys, int nkeys,
+						Snapshot snapshot, TableVisitor visitor, void *arg);
 
 extern void table_write_begin(Writer *writer);
 extern void table_insert(Writer *writer, Relation relation, const Datum *values, const bool *nulls);

@@ -94,7 +94,7 @@ CREATE INDEX requests_open ON approval.requests (tenant, id)
 /* uses of a standing grant, and rejections that a cool-down remembers */
 CREATE INDEX requests_grant ON approval.requests (tenant, grant_id) WHERE grant_id IS NOT NULL;
 CREATE INDEX requests_repeat ON approval.requests (tenant, repeat_key, decided_at)
-	WHERE repeat_key IS NOT NULL AND status = 'rejected';
+	WHERE repeat_key IS NOT NULL AND status = 'rejected' AND cause <> 'policy';
 
 /* what waits in one conversation, for its quota */
 CREATE INDEX requests_waiting ON approval.requests (tenant, conversation_id)
