@@ -291,6 +291,24 @@ answer_existing(Call *call, Request *existing, const Action *action)
 	return STEP_UNCHANGED;
 }
 
+static Request *
+find_existing(const Call *call, const Request *request, const char *tool_call_id)
+{
+	return row_find_call(call->tenant, request_text(request, REQ_CONVERSATION_ID), tool_call_id);
+}
+
+/* What is refused is a new call: one that is there already gets its row. */
+static Step
+refuse_new(Call *call, const Request *request, const Action *action, const char *tool_call_id)
+{
+	Request    *existing = find_existing(call, request, tool_call_id);
+
+	if (existing == NULL)
+		return STEP_REFUSED;
+	memset(&call->refusal, 0, sizeof(call->refusal));
+	return answer_existing(call, existing, action);
+}
+
 /* Stores the request and what belongs to it. */
 static Step
 store_request(Call *call, Request *request, const Action *action, const Admission *admission,
@@ -301,7 +319,7 @@ store_request(Call *call, Request *request, const Action *action, const Admissio
 	call->request = request;
 	if (call_born(call, EVENT_PROPOSED, admission->note) == STEP_UNCHANGED)
 	{
-		existing = row_find_call(call->tenant, request_text(request, REQ_CONVERSATION_ID), tool_call_id);
+		existing = find_existing(call, request, tool_call_id);
 		if (existing == NULL)
 			errors_raise_serialization();
 		return answer_existing(call, existing, action);
@@ -318,7 +336,6 @@ propose(Call *call)
 	FunctionCallInfo fcinfo = call->fcinfo;
 	char	   *tool_call_id = args_required(fcinfo, ARG_TOOL_CALL_ID, "tool_call_id", ARGS_KEY_LIMIT);
 	Request    *request = palloc(sizeof(Request));
-	Request    *existing;
 	Digest	   *definition = palloc(sizeof(Digest));
 	Ulid	   *id = palloc(sizeof(Ulid));
 	GateMode	at_least = take_at_least(fcinfo);
@@ -332,12 +349,8 @@ propose(Call *call)
 	request_empty(request);
 	if (!take_action(call, request, &action, definition) || !take_arguments(call, request))
 		return STEP_REFUSED;
-	existing = row_find_call(call->tenant, request_text(request, REQ_CONVERSATION_ID), tool_call_id);
-	if (existing)
-		return answer_existing(call, existing, &action);
-
 	if (!admit(call, request, &action, at_least, admission))
-		return STEP_REFUSED;
+		return refuse_new(call, request, &action, tool_call_id);
 	ulid_generate(id);
 	request_set(request, REQ_ID, PointerGetDatum(id));
 	request_set_text(request, REQ_TOOL_CALL_ID, tool_call_id);

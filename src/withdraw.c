@@ -32,6 +32,15 @@ static Statement select_approved_by = {
 	.types = {TEXTOID, TEXTOID},
 };
 
+/* What a stolen session has allowed in advance goes with what it approved. */
+static Statement void_grants_of = {
+	.sql = "UPDATE approval.grants g SET voided_at = pg_catalog.clock_timestamp(), voided_by = $3,"
+	" void_reason = 'revoked' WHERE g.tenant OPERATOR(pg_catalog.=) $1"
+	" AND $2 OPERATOR(pg_catalog.=) ANY (g.grantors) AND g.voided_at IS NULL",
+	.nparams = 3,
+	.types = {TEXTOID, TEXTOID, TEXTOID},
+};
+
 /* cancel(id, reason, tenant): the requester takes its own request back. */
 static Step
 cancel(Call *call)
@@ -140,6 +149,18 @@ approved_by(const Call *call, const char *actor, uint64 *count)
 	return ids;
 }
 
+static void
+void_grants(const Call *call, const char *actor)
+{
+	Datum		values[3];
+	char		nulls[3];
+
+	param_text(values, nulls, 0, call->tenant);
+	param_text(values, nulls, 1, actor);
+	param_text(values, nulls, 2, call->actor);
+	store_run(&void_grants_of, values, nulls, SPI_OK_UPDATE, 0);
+}
+
 /* One row of revoke_by: whether it was there to be locked. */
 static bool
 revoke_if(Call *call, const Ulid *id, const char *actor, const char *reason, bool wait,
@@ -184,6 +205,7 @@ approval_revoke_by(PG_FUNCTION_ARGS)
 	if (!call_actor(&call, 2, true))
 		errors_raise(&call.refusal);
 
+	void_grants(&call, actor);
 	ids = approved_by(&call, actor, &count);
 	row_context = AllocSetContextCreate(CurrentMemoryContext, "approval revoke_by",
 										ALLOCSET_DEFAULT_SIZES);

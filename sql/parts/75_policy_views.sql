@@ -140,7 +140,7 @@ SELECT g.tenant, g.id, g.server, g.tool, g.condition, g.requester_login, g.reque
 					  WHERE t.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[g.tenant, '*'])
 						AND t.server OPERATOR(pg_catalog.=) g.server AND t.tool OPERATOR(pg_catalog.=) g.tool) v
  WHERE g.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[]);
-COMMENT ON VIEW approval.standing_grants IS 'What people have allowed in advance, how often it was used, and why it holds no more (void_reason: rejection, freeze, disallowed, until, used_up, policy_changed; NULL while it holds). Grantors who left the group of the rule do not count at the next use.';
+COMMENT ON VIEW approval.standing_grants IS 'What people have allowed in advance, how often it was used, and why it holds no more (void_reason: rejection, freeze, disallowed, revoked, until, used_up, policy_changed; NULL while it holds). Grantors who left the group of the rule do not count at the next use.';
 
 CREATE VIEW approval.frozen WITH (security_barrier) AS
 SELECT f.tenant, f.server, f.tool, f.frozen_at, f.frozen_by, f.reason
