@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * diff.c
- *	  Where two actions differ: paths, no values.
+ *	  Where two JSON values differ; of two actions, paths and no values.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,8 +22,9 @@
 
 typedef struct Diff
 {
-	StringInfoData out;			/* a JSON array of escaped paths */
-	int			count;
+	DiffSink	sink;
+	void	   *arg;
+	bool		stopped;		/* the sink has had enough */
 } Diff;
 
 /* Where we are, one step for each open container, on the C stack. */
@@ -35,16 +36,6 @@ typedef struct Place
 } Place;
 
 static void diff_values(Diff *diff, JsonbValue *a, JsonbValue *b, const Place *place);
-
-static void
-report_name(Diff *diff, const char *path)
-{
-	if (diff->count++ >= DIFF_MAX_PATHS)
-		return;
-	if (diff->count > 1)
-		appendStringInfoChar(&diff->out, ',');
-	errors_escape(&diff->out, path);
-}
 
 static void
 append_step(StringInfo path, const Place *step)
@@ -62,9 +53,9 @@ append_step(StringInfo path, const Place *step)
 	pfree(quoted.data);
 }
 
-/* Paths are written out only for what differs, and clipped. */
+/* Paths are written out only for what differs, and clipped; NULL is a side that has nothing. */
 static void
-report(Diff *diff, const Place *place)
+report(Diff *diff, const Place *place, JsonbValue *a, JsonbValue *b)
 {
 	const Place **steps;
 	const Place *step;
@@ -90,14 +81,14 @@ report(Diff *diff, const Place *place)
 		}
 		append_step(&path, steps[i]);
 	}
-	report_name(diff, path.data);
+	diff->stopped = !diff->sink(diff->arg, path.data, a, b);
 	pfree(path.data);
 	pfree(steps);
 }
 
 /* The members of a that b lacks; where both have one, also what differs in it. */
 static void
-diff_members(Diff *diff, JsonbContainer *a, JsonbContainer *b, const Place *place, bool compare)
+diff_members(Diff *diff, JsonbContainer *a, JsonbContainer *b, const Place *place, bool swapped)
 {
 	JsonbIterator *it = JsonbIteratorInit(a);
 	JsonbIteratorToken token;
@@ -114,12 +105,12 @@ diff_members(Diff *diff, JsonbContainer *a, JsonbContainer *b, const Place *plac
 		(void) JsonbIteratorNext(&it, &mine, true);
 		theirs = getKeyJsonValueFromContainer(b, key.val.string.val, key.val.string.len, NULL);
 		if (theirs == NULL)
-			report(diff, &member);
-		else if (compare)
+			report(diff, &member, swapped ? NULL : &mine, swapped ? &mine : NULL);
+		else if (!swapped)
 			diff_values(diff, &mine, theirs, &member);
 		if (theirs)
 			pfree(theirs);
-		if (diff->count > DIFF_MAX_PATHS)
+		if (diff->stopped)
 			return;
 	}
 }
@@ -131,15 +122,16 @@ diff_elements(Diff *diff, JsonbContainer *a, JsonbContainer *b, const Place *pla
 	uint32		longer = Max(JsonContainerSize(a), JsonContainerSize(b));
 	uint32		i;
 
-	for (i = 0; i < longer && diff->count <= DIFF_MAX_PATHS; i++)
+	for (i = 0; i < longer && !diff->stopped; i++)
 	{
 		Place		element = {place, NULL, i};
+		JsonbValue *in_a = i < JsonContainerSize(a) ? getIthJsonbValueFromContainer(a, i) : NULL;
+		JsonbValue *in_b = i < JsonContainerSize(b) ? getIthJsonbValueFromContainer(b, i) : NULL;
 
 		if (i >= common)
-			report(diff, &element);
+			report(diff, &element, in_a, in_b);
 		else
-			diff_values(diff, getIthJsonbValueFromContainer(a, i),
-						getIthJsonbValueFromContainer(b, i), &element);
+			diff_values(diff, in_a, in_b, &element);
 	}
 }
 
@@ -176,52 +168,87 @@ diff_values(Diff *diff, JsonbValue *a, JsonbValue *b, const Place *place)
 	CHECK_FOR_INTERRUPTS();
 	if (in_a && in_b && JsonContainerIsObject(in_a) && JsonContainerIsObject(in_b))
 	{
-		diff_members(diff, in_a, in_b, place, true);
-		diff_members(diff, in_b, in_a, place, false);
+		diff_members(diff, in_a, in_b, place, false);
+		if (!diff->stopped)
+			diff_members(diff, in_b, in_a, place, true);
 	}
 	else if (in_a && in_b && JsonContainerIsArray(in_a) && JsonContainerIsArray(in_b))
 		diff_elements(diff, in_a, in_b, place);
 	else if (!same_scalar(a, b))
-		report(diff, place);
+		report(diff, place, a, b);
 }
 
-static void
-parse(const Action *action, JsonbValue *value)
+/* Tells the sink of each place where the two differ, until it says no. */
+void
+diff_walk(JsonbValue *a, JsonbValue *b, DiffSink sink, void *arg)
 {
-	char	   *text = pnstrdup(action->arguments, action->arguments_len);
-	Jsonb	   *json = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
+	Diff		diff = {sink, arg, false};
 
-	value->type = jbvBinary;
-	value->val.binary.data = &json->root;
-	value->val.binary.len = VARSIZE(json) - VARHDRSZ;
+	diff_values(&diff, a, b, NULL);
+}
+
+/* The value of a canonical text. */
+void
+diff_parse(const char *text, int len, JsonbValue *value)
+{
+	Jsonb	   *json = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(pnstrdup(text, len))));
+
+	if (JB_ROOT_IS_SCALAR(json))
+		*value = *getIthJsonbValueFromContainer(&json->root, 0);
+	else
+	{
+		value->type = jbvBinary;
+		value->val.binary.data = &json->root;
+		value->val.binary.len = VARSIZE(json) - VARHDRSZ;
+	}
+}
+
+/* Names and paths that differ, as a JSON array. */
+typedef struct Paths
+{
+	StringInfoData out;
+	int			count;
+} Paths;
+
+static bool
+add_path(void *arg, const char *path, JsonbValue *a, JsonbValue *b)
+{
+	Paths	   *paths = arg;
+
+	if (paths->count++ >= DIFF_MAX_PATHS)
+		return false;
+	if (paths->count > 1)
+		appendStringInfoChar(&paths->out, ',');
+	errors_escape(&paths->out, path);
+	return true;
 }
 
 static void
-diff_text(Diff *diff, const char *name, const char *a, const char *b)
+diff_text(Paths *paths, const char *name, const char *a, const char *b)
 {
 	if (a == NULL || b == NULL ? a != b : strcmp(a, b) != 0)
-		report_name(diff, name);
+		(void) add_path(paths, name, NULL, NULL);
 }
 
 /* A JSON array: names of the parts that differ, and JSON paths in arguments. */
 char *
 diff_actions(const Action *a, const Action *b)
 {
-	Diff		diff = {0};
+	Paths		paths = {0};
 	JsonbValue	in_a;
 	JsonbValue	in_b;
 
-	initStringInfo(&diff.out);
-	appendStringInfoChar(&diff.out, '[');
-	diff_text(&diff, "tool", a->tool, b->tool);
-	diff_text(&diff, "server", a->server, b->server);
-	diff_text(&diff, "resource", a->resource, b->resource);
+	initStringInfo(&paths.out);
+	appendStringInfoChar(&paths.out, '[');
+	diff_text(&paths, "tool", a->tool, b->tool);
+	diff_text(&paths, "server", a->server, b->server);
+	diff_text(&paths, "resource", a->resource, b->resource);
 	if ((a->definition == NULL) != (b->definition == NULL) ||
 		(a->definition && memcmp(a->definition, b->definition, sizeof(Digest)) != 0))
-		report_name(&diff, "definition");
-	parse(a, &in_a);
-	parse(b, &in_b);
-	diff_values(&diff, &in_a, &in_b, NULL);
-	appendStringInfoChar(&diff.out, ']');
-	return diff.out.data;
+		(void) add_path(&paths, "definition", NULL, NULL);
+	diff_parse(a->arguments, a->arguments_len, &in_a);
+	diff_parse(b->arguments, b->arguments_len, &in_b);
+	diff_walk(&in_a, &in_b, add_path, &paths);
+	appendStringInfoChar(&paths.out, ']');
+	return paths.out.data;
 }

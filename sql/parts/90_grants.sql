@@ -37,7 +37,7 @@ GRANT EXECUTE ON FUNCTION
 	approval.caller_tenants, approval.caller_reads,
 	approval.errors, approval.transitions, approval.gate_reasons, approval.ulid_from,
 	approval.jcs, approval.canonical, approval.hash_action, approval.hash_review, approval.tool_digest,
-	approval.new_ulid
+	approval.new_ulid, approval.diff, approval.preview_diff
 TO approval_requester, approval_approver, approval_executor, approval_auditor, approval_admin;
 
 GRANT EXECUTE ON FUNCTION
@@ -63,6 +63,6 @@ TO approval_approver, approval_auditor, approval_admin;
 
 /* what the views and our own statements call as the owner of the tables */
 GRANT EXECUTE ON FUNCTION approval.caller_tenants, approval.caller_reads, approval.caller_roles,
-	approval.tool_words, approval.ulid_from,
+	approval.tool_words, approval.ulid_from, approval.diff, approval.preview_diff,
 	approval.sound_request, approval.sound_verdict
 TO approval_owner;
