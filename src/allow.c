@@ -103,10 +103,6 @@ take_bounds(FunctionCallInfo fcinfo, Wish *wish)
 {
 	TimestampTz now = GetCurrentTimestamp();
 
-	if (PG_ARGISNULL(ARG_UNTIL))
-		errors_raise_null("until");
-	if (PG_ARGISNULL(ARG_MAX_USES))
-		errors_raise_null("max_uses");
 	wish->until = PG_GETARG_TIMESTAMPTZ(ARG_UNTIL);
 	wish->max_uses = PG_GETARG_INT32(ARG_MAX_USES);
 	if (TIMESTAMP_NOT_FINITE(wish->until) || wish->until <= now ||
@@ -239,6 +235,13 @@ store_wish(Change *change, const Wish *wish)
 	return store_run(&insert_grant, values, nulls, SPI_OK_INSERT, 0) > 0;
 }
 
+static void
+require(FunctionCallInfo fcinfo, int argument, const char *name)
+{
+	if (PG_ARGISNULL(argument))
+		errors_raise_null(name);
+}
+
 /*
  * allow(tool, requester, until, max_uses, condition, server, requested_by,
  * endorses, note, actor, tenant)
@@ -249,6 +252,10 @@ approval_allow(PG_FUNCTION_ARGS)
 	Change		change;
 	Wish		wish = {0};
 
+	require(fcinfo, ARG_TOOL, "tool");
+	require(fcinfo, ARG_REQUESTER, "requester");
+	require(fcinfo, ARG_UNTIL, "until");
+	require(fcinfo, ARG_MAX_USES, "max_uses");
 	change_begin(&change, fcinfo, "allow", ARG_TENANT, ARG_ACTOR);
 	change_tool(&change, ARG_TOOL, ARG_SERVER);
 	change.note = args_text(fcinfo, ARG_NOTE, "note", ARGS_TEXT_LIMIT);

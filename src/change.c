@@ -14,6 +14,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -63,6 +64,7 @@ change_begin(Change *change, FunctionCallInfo fcinfo, const char *verb,
 			 int tenant_argument, int actor_argument)
 {
 	memset(change, 0, sizeof(*change));
+	PreventCommandIfReadOnly(verb);
 	verb_begin(&change->call, fcinfo, verb);
 	change->call.tenant = caller_policy_tenant(change->call.caller,
 											   args_text(fcinfo, tenant_argument, "tenant", ARGS_KEY_LIMIT));
@@ -76,6 +78,7 @@ void
 change_begin_database(Change *change, FunctionCallInfo fcinfo, const char *verb)
 {
 	memset(change, 0, sizeof(*change));
+	PreventCommandIfReadOnly(verb);
 	verb_begin(&change->call, fcinfo, verb);
 	change->call.tenant = CALLER_ALL_TENANTS;
 	change_lock();

@@ -100,12 +100,14 @@ static Step
 heartbeat(Call *call)
 {
 	Attempt		attempt;
+	int64		asked;
 	int64		lease;
 
 	permit_attempt(call, &attempt);
+	asked = permit_asked_lease(call, 3);
 	if (!permit_lock(call, &attempt, 4))
 		return STEP_REFUSED;
-	lease = permit_lease(call, 3, permit_tool(call));
+	lease = permit_lease(asked, permit_tool(call));
 	if (call->request->outcome == OUTCOME_IN_FLIGHT && call->effective.outcome != OUTCOME_IN_FLIGHT)
 		return call_refuse(call, REASON_LEASE_EXPIRED);
 	if (call->effective.outcome != OUTCOME_IN_FLIGHT)

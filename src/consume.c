@@ -174,7 +174,7 @@ consume(Call *call)
 	const Ulid *id = args_id(fcinfo, 0, "id");
 	char	   *execution_id = args_required(fcinfo, 3, "execution_id", ARGS_KEY_LIMIT);
 	const Registered *registered;
-	int64		lease;
+	int64		asked = permit_asked_lease(call, 7);
 	Digest		definition;
 	Action		presented;
 
@@ -183,7 +183,6 @@ consume(Call *call)
 	if (!take_presented(call, &presented, &definition) || !call_lock(call, id))
 		return STEP_REFUSED;
 	registered = permit_tool(call);
-	lease = permit_lease(call, 7, registered);
 	if (!usable(call, &presented, registered))
 		return STEP_REFUSED;
 	if (!commits_first(call))
@@ -194,7 +193,7 @@ consume(Call *call)
 	request_move(call->request, STATUS_CONSUMED, request_text(call->request, REQ_CAUSE));
 	request_set_outcome(call->request, OUTCOME_IN_FLIGHT);
 	request_set(call->request, REQ_CONSUMED_AT, TimestampTzGetDatum(call->now));
-	permit_grant(call, execution_id, lease);
+	permit_grant(call, execution_id, permit_lease(asked, registered));
 	return call_write(call, EVENT_CONSUMED, NULL, NULL);
 }
 
@@ -289,7 +288,7 @@ resume(Call *call)
 	request_set_outcome(call->request, OUTCOME_IN_FLIGHT);
 	request_set_null(call->request, REQ_COMPLETED_AT);
 	request_set_null(call->request, REQ_RESULT);
-	permit_grant(call, attempt.execution_id, permit_lease(call, -1, registered));
+	permit_grant(call, attempt.execution_id, permit_lease(0, registered));
 	return call_write(call, EVENT_RESUMED, NULL, NULL);
 }
 

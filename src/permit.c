@@ -122,18 +122,22 @@ permit_tool(const Call *call)
 						 request_text(call->request, REQ_TOOL));
 }
 
-/* The lease in an argument (-1: there is none), or the tool's, or the setting's. */
+/* The lease in an argument; 0 for none. */
 int64
-permit_lease(const Call *call, int argument, const Registered *registered)
+permit_asked_lease(const Call *call, int argument)
 {
-	int64		lease = setting_lease * USECS_PER_SEC;
+	return args_span(call->fcinfo, argument, "lease", 0, 1, setting_max_lease * USECS_PER_SEC);
+}
 
+/* The lease asked for, or the tool's, or the setting's. */
+int64
+permit_lease(int64 asked, const Registered *registered)
+{
+	if (asked > 0)
+		return asked;
 	if (registered->ntools > 0 && registered->tools[0].lease > 0)
-		lease = registered->tools[0].lease;
-	if (argument < 0)
-		return lease;
-	return args_span(call->fcinfo, argument, "lease", lease, 1,
-					 Max(lease, setting_max_lease * USECS_PER_SEC));
+		return registered->tools[0].lease;
+	return setting_lease * USECS_PER_SEC;
 }
 
 /* Locks the request; false, with a refusal, for any but its current attempt. */

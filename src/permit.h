@@ -22,7 +22,8 @@ extern Datum permit_datum(const Call *call, Oid type);
 extern void permit_grant(Call *call, const char *execution_id, int64 lease);
 extern void permit_attempt(const Call *call, Attempt *attempt);
 extern const struct Registered *permit_tool(const Call *call);
-extern int64 permit_lease(const Call *call, int argument, const struct Registered *registered);
+extern int64 permit_asked_lease(const Call *call, int argument);
+extern int64 permit_lease(int64 asked, const struct Registered *registered);
 extern bool permit_lock(Call *call, const Attempt *attempt, int tenant_argument);
 
 #endif							/* APPROVAL_PERMIT_H */

@@ -12,6 +12,7 @@
 
 #include "fixed_type.h"
 #include "clock.h"
+#include "errors.h"
 #include "ulid.h"
 
 #define MILLISECONDS_TO_EPOCH \
@@ -129,6 +130,8 @@ approval_ulid_from(PG_FUNCTION_ARGS)
 {
 	Ulid	   *out = palloc(sizeof(Ulid));
 
+	if (PG_ARGISNULL(0))
+		errors_raise_null("at");
 	ulid_floor(clock_unix_ms(PG_GETARG_TIMESTAMPTZ(0)), out);
 	PG_RETURN_ULID_P(out);
 }

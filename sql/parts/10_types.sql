@@ -336,7 +336,7 @@ COMMENT ON FUNCTION approval.new_ulid() IS
 'A new identifier, larger than every earlier one of this session, also within one millisecond and after the clock was set back (monotonic ULID, 80 random bits). Never NULL.';
 
 CREATE FUNCTION approval.ulid_from(at pg_catalog.timestamptz) RETURNS approval.ulid
-	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_from';
+	LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_ulid_from';
 REVOKE ALL ON FUNCTION approval.ulid_from(pg_catalog.timestamptz) FROM PUBLIC;
 COMMENT ON FUNCTION approval.ulid_from(pg_catalog.timestamptz) IS
-'The least identifier that can have been made at that time: id >= approval.ulid_from(at) finds by index what was made since. NULL gives NULL.';
+'The least identifier that can have been made at that time: id >= approval.ulid_from(at) finds by index what was made since. Required: at (22004 for NULL).';

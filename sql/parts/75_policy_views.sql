@@ -177,7 +177,8 @@ SELECT r.tenant, r.server, r.tool, w.time_window,
 	   pg_catalog.percentile_cont(0.5) WITHIN GROUP (ORDER BY r.decided_at OPERATOR(pg_catalog.-) r.proposed_at)
 			FILTER (WHERE r.mode OPERATOR(pg_catalog.=) 'review' AND r.decided_at IS NOT NULL) AS median_wait
   FROM (VALUES ('1 hour'::pg_catalog.interval), ('1 day'::pg_catalog.interval), ('7 days'::pg_catalog.interval)) AS w (time_window)
- CROSS JOIN LATERAL (SELECT q.* FROM approval.requests q
+ CROSS JOIN LATERAL (SELECT q.tenant, q.server, q.tool, q.mode, q.status, q.cause, q.outcome, q.proposed_arguments, q.proposed_at,
+							q.expires_at, q.use_by, q.decided_at FROM approval.requests q
 					  WHERE q.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
 						AND q.id OPERATOR(pg_catalog.>=) approval.ulid_from(pg_catalog.statement_timestamp() OPERATOR(pg_catalog.-) w.time_window)) r
  GROUP BY r.tenant, r.server, r.tool, w.time_window;

@@ -71,9 +71,9 @@ $$;
 SELECT is(t.says('runner', t.consume(t.pinned(), more)), answer, 'definition: ' || more)
   FROM (VALUES ('', 'ok'), ('definition => ''{"description":"d","name":"refund"}''', 'ok'),
 			   ('definition => ''{"description":"d","name":"refund","_meta":{"x":1},"icons":[]}''', 'ok'),
-			   ('definition => ''{"description":"D","name":"refund"}''', 'PT412 hash_mismatch'),
-			   ('definition => ''{}''', 'PT412 hash_mismatch'), ('definition => ''[]''', 'PT422 bad_arguments')) AS v(more, answer);
-SELECT is(t.says('runner', t.consume(t.request('approved')::text, 'definition => ''{"name":"refund"}''')), 'PT412 hash_mismatch',
+			   ('definition => ''{"description":"D","name":"refund"}''', 'PT412 tool_changed'),
+			   ('definition => ''{}''', 'PT412 tool_changed'), ('definition => ''[]''', 'PT422 bad_arguments')) AS v(more, answer);
+SELECT is(t.says('runner', t.consume(t.request('approved')::text, 'definition => ''{"name":"refund"}''')), 'PT412 tool_changed',
 	'a definition where none was approved');
 
 -- Leases.

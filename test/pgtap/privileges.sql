@@ -15,12 +15,12 @@ SELECT p.oid FROM pg_proc p WHERE p.oid IN (SELECT objid FROM t.members WHERE cl
 CREATE TABLE t.grants (role text, functions text[]);
 INSERT INTO t.grants VALUES
 	('requester', '{propose,cancel}'),
-	('approver', '{decide,try_decide,approve,reject,edit,revoke,revoke_by,reconcile,verify_request}'),
+	('approver', '{freeze_tool,freeze_tenant,disallow,decide,try_decide,approve,reject,edit,revoke,revoke_by,reconcile,verify_request}'),
 	('executor', '{consume,try_consume,resume,heartbeat,complete,try_complete,verify_request}'),
-	('auditor', '{verify_request}'),
-	('admin', '{register_login,verify_request}');
+	('auditor', '{verify_request,explain,simulate}'),
+	('admin', '{register_login,register_tool,update_tool,set_rules,review_tool,retire_tool,freeze_tool,unfreeze_tool,freeze_tenant,unfreeze_tenant,add_member,remove_member,allow,disallow,expire_due,explain,simulate,verify_request}');
 -- and what all of them may
-UPDATE t.grants SET functions = functions || '{request_of,request_for,pending,outcomes,channel,caller_tenants,caller_reads,errors,transitions,jcs,canonical,hash_action,hash_review,tool_digest,new_ulid}';
+UPDATE t.grants SET functions = functions || '{request_of,request_for,pending,outcomes,channel,caller_tenants,caller_reads,errors,transitions,jcs,canonical,hash_action,hash_review,tool_digest,new_ulid,ulid_from,gate_reasons,diff,preview_diff,caller_roles,tool_words,tools_for,find_tools}';
 
 SELECT set_eq(format($$SELECT p.proname::text FROM pg_proc p WHERE p.oid IN (SELECT objid FROM t.members WHERE class = 'pg_proc'::regclass)
 	AND p.oid NOT IN (SELECT oid FROM t.plumbing) AND has_function_privilege('approval_%s', p.oid, 'EXECUTE')$$, role),
@@ -39,8 +39,9 @@ SELECT is_empty($$SELECT a.privilege_type FROM pg_namespace n, LATERAL aclexplod
 -- What each role may read.
 SELECT set_eq(format($$SELECT c.relname::text || ' ' || p FROM pg_class c, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) p
 	WHERE relnamespace = 'approval'::regnamespace AND relkind IN ('r', 'v', 'm', 'p', 'f') AND has_table_privilege('approval_%s', c.oid, p)$$, role),
-	CASE WHEN role IN ('approver', 'auditor', 'admin') THEN ARRAY['history SELECT', 'refusals SELECT', 'inbox SELECT', 'audit SELECT', 'votes SELECT']
-		 ELSE ARRAY['history SELECT', 'refusals SELECT'] END, format('approval_%s may read this and no more', role)) FROM t.grants;
+	CASE WHEN role IN ('approver', 'auditor', 'admin') THEN ARRAY['history SELECT', 'refusals SELECT', 'inbox SELECT', 'audit SELECT', 'votes SELECT', 'tool_list SELECT',
+			'registry SELECT', 'tool_changes SELECT', 'standing_grants SELECT', 'frozen SELECT', 'group_members SELECT', 'policy_audit SELECT', 'tool_health SELECT']
+		 ELSE ARRAY['history SELECT', 'refusals SELECT', 'tool_list SELECT'] END, format('approval_%s may read this and no more', role)) FROM t.grants;
 SELECT is_empty(format($$SELECT c.relname FROM pg_class c WHERE relnamespace = 'approval'::regnamespace AND
 	CASE relkind WHEN 'S' THEN has_sequence_privilege('approval_%s', c.oid, 'USAGE,SELECT,UPDATE') END$$, role), format('approval_%s has no sequence', role)) FROM t.grants;
 SELECT is_empty(format($$SELECT c.relname FROM pg_class c WHERE relnamespace = 'approval'::regnamespace AND relkind IN ('r', 'v')
@@ -103,7 +104,7 @@ SELECT is_empty($$SELECT what FROM t.members m WHERE class IN ('pg_class'::regcl
 	AND NOT (class = 'pg_class'::regclass AND (SELECT relkind FROM pg_class WHERE oid = objid) NOT IN ('r', 'v'))
 	AND NOT (class = 'pg_type'::regclass AND (SELECT typtype = 'b' AND typelem <> 0 OR typtype = 'c' AND relkind <> 'c'
 			 FROM pg_type t LEFT JOIN pg_class c ON c.oid = typrelid WHERE t.oid = objid))$$, 'every public object has a comment');
-SELECT is_empty($$SELECT what FROM t.members m JOIN pg_proc p ON p.oid = m.objid WHERE class = 'pg_proc'::regclass AND p.pronargs > p.pronargdefaults AND p.proname <> 'caller_reads'
+SELECT is_empty($$SELECT what FROM t.members m JOIN pg_proc p ON p.oid = m.objid WHERE class = 'pg_proc'::regclass AND p.pronargs > p.pronargdefaults AND p.proname NOT IN ('caller_reads', 'diff', 'preview_diff', 'tool_words', 'find_tools')
 	AND p.oid NOT IN (SELECT oid FROM t.plumbing) AND p.proname NOT LIKE 'try\_%'
 	AND p.oid NOT IN (SELECT refobjid FROM pg_depend WHERE classid = 'pg_constraint'::regclass AND refclassid = 'pg_proc'::regclass) AND obj_description(p.oid) !~ '22004'$$, 'and what a NULL does');
 SELECT is_empty($$SELECT n, r FROM (SELECT (regexp_matches(obj_description(p.oid), 'PT(\d{3}) ([a-z_]+)', 'g')) FROM pg_proc p WHERE pronamespace = 'approval'::regnamespace) AS x(m),

@@ -45,6 +45,7 @@ CREATE TABLE t.verb AS SELECT * FROM (VALUES
 	('approver', 'approval.decide(%1$L, ''approve'', %2$L)'), ('approver', 'approval.decide(%1$L, ''reject'', %2$L)'),
 	('approver', 'approval.try_decide(%1$L, ''approve'', %2$L)'), ('approver', 'approval.approve(%1$L, %2$L)'), ('approver', 'approval.reject(%1$L, %2$L)'),
 	('approver', 'approval.edit(%1$L, %2$L, ''{}'')'), ('approver', 'approval.revoke(%1$L)'), ('approver', 'approval.reconcile(%1$L, ''succeeded'')'),
+	('approver', 'approval.disallow(%1$L)'),
 	('approver', 'approval.request_of(%1$L)'), ('approver', 'approval.verify_request(%1$L)'), ('approver', 'approval.request_for(''conv'', %4$L)'),
 	('requester', 'approval.cancel(%1$L)'), ('requester', 'approval.request_of(%1$L)'), ('requester', 'approval.request_for(''conv'', %4$L)'),
 	('requester', 'approval.propose(''retry'', ''refund'', ''{}'', retry_of => %1$L)'),
