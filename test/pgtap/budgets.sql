@@ -1,0 +1,182 @@
+-- Budgets of automatic approval: how much, for whom, and what gives it back.
+\set ns budgets
+\ir include/gate.psql
+SELECT no_plan();
+SET approval.turn_wait = 0;
+
+SELECT t.row('admin', $$approval.register_tool('pay', 'action', '{"default_mode":"auto","expects":{"note":"string"},"rules":[
+	{"condition":"$.amount > 1000","mode":"review"},{"mode":"auto"}],
+	"budgets":[{"name":"day","amount":"$.amount","key":"$.customer","limit":1000,"ceiling":2500,"within":"1 day"}]}')$$);
+
+-- "auto rule", "review budget_exceeded", ...
+CREATE FUNCTION t.pay(amount text, customer text DEFAULT '"c1"', tool text DEFAULT 'pay', who text DEFAULT 'agent') RETURNS approval.ulid LANGUAGE sql
+RETURN (t.row(who, format('approval.propose(%L, %L, %L)', 'pay_' || nextval('t.calls'), tool,
+			format('{"note":"x","amount":%s,"customer":%s}', amount, customer))) ->> 'id')::approval.ulid;
+CREATE FUNCTION t.mode(i approval.ulid) RETURNS text LANGUAGE sql
+RETURN (SELECT r.mode || ' ' || r.gate_reason FROM approval.requests r WHERE r.id = i);
+CREATE FUNCTION t.try(amount text, customer text DEFAULT '"c1"', tool text DEFAULT 'pay', who text DEFAULT 'agent') RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN t.mode(t.pay(amount, customer, tool, who));
+END
+$$;
+-- forgets what was spent, for the next part
+CREATE FUNCTION t.fresh() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	SET LOCAL session_replication_role = replica;
+	DELETE FROM approval.budget_entries;
+	SET LOCAL session_replication_role = origin;
+END
+$$;
+CREATE FUNCTION t.age(i approval.ulid, by interval) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	SET LOCAL session_replication_role = replica;
+	UPDATE approval.budget_entries SET at = at - by WHERE request_id = i;
+	SET LOCAL session_replication_role = origin;
+END
+$$;
+
+-- the limit to the last unit
+SELECT is(t.try('400'), 'auto rule', '400');
+SELECT is(t.try('599.99'), 'auto rule', 'and 599.99');
+SELECT is(t.try('0.02'), 'review budget_exceeded', 'a hundredth too much goes to a person');
+SELECT is(t.try('0.01'), 'auto rule', 'the last hundredth fits');
+SELECT is(t.try('0.01'), 'review budget_exceeded', 'then nothing');
+SELECT is(t.try('0'), 'auto rule', 'but nothing at all');
+SELECT is((SELECT sum(amount) FROM approval.budget_entries), 1000.00, 'exactly the limit is reserved');
+SELECT is(t.row('agent', $$approval.propose('kept', 'pay', '{"note":"x","amount":5,"customer":"c1"}')$$) ->> 'rule', '2', 'the rule that would have approved stands beside the reason');
+SELECT t.fresh();
+
+-- one large refund in many small ones
+SELECT is((SELECT string_agg(t.try('90'), ',' ORDER BY n) FROM generate_series(1, 12) n),
+	repeat('auto rule,', 11) || 'review budget_exceeded', 'splitting ends with a person');
+SELECT t.fresh();
+SELECT is((SELECT string_agg(DISTINCT t.try('0.1'), ',') FROM generate_series(1, 30) n), 'auto rule', 'thirty times 0.1');
+SELECT is((SELECT sum(amount) FROM approval.budget_entries)::text, '3.0', 'are 3, without an error of floating point');
+SELECT t.fresh();
+
+-- keys
+SELECT is(t.try('1000', '"c1"'), 'auto rule', 'one customer');
+SELECT is(t.try('1000', '"c2"'), 'auto rule', 'another one');
+SELECT is(t.try('501', '"c3"'), 'review budget_exceeded', 'the ceiling is for all of them');
+SELECT is(t.try('500', '"c3"'), 'auto rule', 'up to its last unit');
+SELECT is(t.try('1', '"c4"'), 'review budget_exceeded', 'and no customer more');
+SELECT t.fresh();
+SELECT is(t.try('800', '42'), 'auto rule', 'a key that is a number');
+SELECT is(t.try('800', '"42"'), 'review budget_exceeded', 'is the same key as a string');
+SELECT is(t.try('800', '42.0'), 'review budget_exceeded', 'however it is written');
+SELECT is(t.try('800', '4.2e1'), 'review budget_exceeded', 'even so');
+SELECT t.fresh();
+
+-- what is no amount, or no key
+SELECT t.row('admin', $$approval.register_tool('loose', 'action', '{"default_mode":"auto",
+	"budgets":[{"name":"day","amount":"$.amount","key":"$.customer","limit":1000,"ceiling":2500,"within":"1 day"}]}')$$);
+SELECT is(t.try(amount, customer, 'loose'), 'review budget_unusable', format('%s for %s', amount, customer))
+  FROM (VALUES ('-1', '"c1"'), ('"5"', '"c1"'), ('null', '"c1"'), ('[5]', '"c1"'), ('{}', '"c1"'), ('true', '"c1"'),
+			   ('5', 'null'), ('5', '""'), ('5', '["c1"]'), ('5', '{"id":"c1"}'), ('5', 'true')) AS v(amount, customer);
+SELECT is(t.row('agent', $$approval.propose('no_amount', 'loose', '{"note":"x","customer":"c1"}')$$) ->> 'gate_reason', 'budget_unusable', 'no amount at all');
+SELECT is(t.row('agent', $$approval.propose('no_key', 'loose', '{"amount":1}')$$) ->> 'gate_reason', 'budget_unusable', 'no key');
+SELECT is((SELECT count(*) FROM approval.budget_entries), 0::bigint, 'none of them takes anything');
+
+-- the window slides
+SELECT t.pay('1000') AS old \gset
+SELECT is(t.try('1'), 'review budget_exceeded', 'spent');
+SELECT t.age(:'old', '23 hours 59 minutes');
+SELECT is(t.try('1'), 'review budget_exceeded', 'a minute before the window has passed');
+SELECT t.age(:'old', '2 minutes');
+SELECT is(t.try('1000'), 'auto rule', 'a minute after');
+SELECT t.fresh();
+
+-- what gives it back
+CREATE FUNCTION t.spent(i approval.ulid) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM t.row('runner', format('approval.consume(%L, ''pay'', %L, ''run-1'')', i, (t.stored(i)).arguments));
+END
+$$;
+CREATE FUNCTION t.pay_and(what text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	i approval.ulid;
+	p jsonb;
+BEGIN
+	PERFORM t.fresh();
+	i := t.pay('1000');
+	IF what = 'cancel' THEN
+		PERFORM t.row('agent', format('approval.cancel(%L)', i));
+	ELSIF what = 'revoke' THEN
+		PERFORM t.row('alice', format('approval.revoke(%L)', i));
+	ELSIF what LIKE 'lapse%' THEN
+		PERFORM set_config('session_replication_role', 'replica', true);
+		UPDATE approval.requests SET use_by = clock_timestamp() - interval '1 second' WHERE id = i;
+		PERFORM set_config('session_replication_role', 'origin', true);
+	ELSIF what <> 'nothing' THEN
+		p := t.row('runner', format('approval.consume(%L, ''pay'', %L, ''run-1'')', i, (t.stored(i)).arguments));
+		IF what IN ('succeeded', 'failed', 'unknown') THEN
+			PERFORM t.row('runner', format('approval.complete(%L, ''run-1'', %L, %L)', i, p ->> 'token', what));
+		ELSIF what LIKE 'reconciled%' THEN
+			PERFORM t.row('runner', format('approval.complete(%L, ''run-1'', %L, ''unknown'')', i, p ->> 'token'));
+			PERFORM t.row('alice', format('approval.reconcile(%L, %L)', i, split_part(what, ' ', 2)));
+		END IF;
+	END IF;
+	RETURN t.try('1');
+END
+$$;
+SELECT is(t.pay_and(what), answer, format('after %s', what)) FROM (VALUES
+	('nothing', 'review budget_exceeded'), ('cancel', 'auto rule'), ('revoke', 'auto rule'), ('lapse', 'auto rule'),
+	('consume', 'review budget_exceeded'), ('succeeded', 'review budget_exceeded'), ('failed', 'review budget_exceeded'),
+	('unknown', 'review budget_exceeded'), ('reconciled failed', 'auto rule'), ('reconciled succeeded', 'review budget_exceeded')) AS v(what, answer);
+SELECT t.fresh();
+
+-- what takes nothing
+SELECT t.pay('1500') AS reviewed \gset
+SELECT is(t.mode(:'reviewed'), 'review rule', 'a large one is reviewed');
+SELECT t.row('alice', format('approval.approve(%L, %L)', :'reviewed', t.seen(:'reviewed')));
+SELECT is(t.try('1000'), 'auto rule', 'and what a person approves takes nothing from the budget of policy');
+SELECT t.fresh();
+SELECT t.row('agent', $$approval.propose('same', 'pay', '{"note":"x","amount":600,"customer":"c1"}')$$) ->> 'mode' AS m \gset
+SELECT is(t.row('agent', $$approval.propose('same', 'pay', '{"note":"x","amount":600,"customer":"c1"}')$$) ->> 'status', 'approved', 'the same call again is the same request');
+SELECT is((SELECT sum(amount) FROM approval.budget_entries), 600::numeric, 'and takes nothing twice');
+SELECT is(t.row('admin', $$approval.explain('pay', '{"note":"x","amount":400,"customer":"c1"}')$$) ->> 'gate_reason', 'rule', 'explain sees what is left');
+SELECT is(t.row('admin', $$approval.explain('pay', '{"note":"x","amount":401,"customer":"c1"}')$$) ->> 'gate_reason', 'budget_exceeded', 'to the unit');
+SELECT is((SELECT sum(amount) FROM approval.budget_entries), 600::numeric, 'and takes nothing');
+SELECT t.fresh();
+
+-- several budgets, counts, and inline
+SELECT t.row('admin', $$approval.register_tool('mail', 'action', '{"default_mode":"auto","budgets":[
+	{"name":"hour","limit":3,"within":"1 hour"}, {"name":"to","key":"$.customer","limit":2,"ceiling":100,"within":"1 day"}]}')$$);
+SELECT is((SELECT string_agg(t.try('0', customer, 'mail'), ', ' ORDER BY n) FROM (VALUES (1, '"a"'), (2, '"a"'), (3, '"a"'), (4, '"b"'), (5, '"b"')) AS v(n, customer)),
+	'auto default, auto default, review budget_exceeded, auto default, review budget_exceeded', 'each budget counts for itself: two for one, three in all');
+SELECT t.row('admin', $$approval.register_tool('lookup', 'live_data', '{"default_mode":"inline","budgets":[{"name":"hour","limit":2,"within":"1 hour"}]}')$$);
+SELECT is((SELECT string_agg(t.try('0', '1', 'lookup'), ', ' ORDER BY n) FROM generate_series(1, 3) n), 'inline default, inline default, review budget_exceeded', 'what runs inline counts too');
+SELECT t.row('admin', $$approval.register_tool('never', 'action', '{"default_mode":"auto","budgets":[{"name":"none","amount":"$.amount","limit":0,"within":"1 hour"}]}')$$);
+SELECT is(t.try('0.01', '1', 'never'), 'review budget_exceeded', 'a limit of 0');
+SELECT is(t.try('1e308', '1', 'never'), 'review budget_exceeded', 'the largest amount there is');
+
+-- a tool of every tenant has a budget in each
+DO $$
+BEGIN
+	EXECUTE format('CREATE ROLE %I LOGIN', t.login('root'));
+	EXECUTE format('GRANT approval_admin TO %I', t.login('root'));
+	PERFORM approval.register_login(t.login('root'), 'person', 'user:root', '{*}');
+	PERFORM approval.register_login(t.login('agent2'), 'service', 'agent:acme', '{acme}');
+END
+$$;
+SELECT t.row('root', $$approval.register_tool('shared', 'action', '{"default_mode":"auto","budgets":[{"name":"d","amount":"$.amount","limit":10,"within":"1 day"}]}', tenant => '*')$$);
+SELECT is(t.try('10', '1', 'shared'), 'auto default', 'spent in one tenant');
+SELECT is(t.try('10', '1', 'shared', 'agent2'), 'auto default', 'and whole in the other');
+SELECT is(t.try('1', '1', 'shared', 'agent2'), 'review budget_exceeded', 'until it is spent there');
+-- a tenant may be stricter for itself
+SELECT t.row('root', $$approval.register_tool('shared', 'action', '{"default_mode":"auto","budgets":[{"name":"d","amount":"$.amount","limit":5,"within":"1 day"}]}', tenant => 'acme')$$);
+SELECT t.fresh();
+SELECT is(t.try('6', '1', 'shared', 'agent2'), 'review budget_exceeded', 'the stricter of two budgets');
+SELECT is(t.try('6', '1', 'shared'), 'auto default', 'not for the others');
+
+-- the budget's word counts for the quorum as well
+SELECT t.row('admin', $$approval.register_tool('wire', 'action', '{"rules":[{"condition":"$.amount >= 0 && $.amount <= 10","mode":"auto"},{"mode":"review","approvals_needed":2,"reviewer_group":"managers"}],
+	"budgets":[{"name":"d","amount":"$.amount","limit":10,"within":"1 day"}]}')$$);
+SELECT is(t.try('10', '1', 'wire'), 'auto rule', 'within it');
+SELECT t.pay('10', '1', 'wire') AS beyond \gset
+SELECT is((t.stored(:'beyond')).approvals_needed || ' ' || (t.stored(:'beyond')).reviewer_group, '2 managers', 'beyond it: the strictest reviewers of the tool');
+
+SELECT throws_ok('UPDATE approval.budget_entries SET amount = 0', '42501', NULL, 'entries are not changed');
+SELECT throws_ok('DELETE FROM approval.budget_entries', '42501', NULL, 'nor removed');
+SELECT * FROM finish();
+ROLLBACK;
