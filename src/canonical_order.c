@@ -48,23 +48,27 @@ unescape(const char *p, int *len)
 }
 
 /*
- * A number for the byte at p that sorts as UTF-16 does.  Comparing UTF-8 byte
- * by byte is right but for the characters beyond U+FFFF, whose surrogates
- * (U+D800 and up) come before U+E000 .. U+FFFF.
+ * A number for a byte that sorts as UTF-16 does.  Comparing UTF-8 byte by byte
+ * is right but for the characters beyond U+FFFF, whose surrogates (U+D800 and
+ * up) come before U+E000 .. U+FFFF.
  */
-static int
-byte_rank(const char *p, int *len)
+static inline int
+utf16_rank(unsigned char c)
 {
-	unsigned char c = (unsigned char) *p;
-
-	if (c == '\\')
-		return unescape(p, len);
-	*len = 1;
 	if (c >= 0xf0)
 		return c - 2;
 	if (c >= 0xee)
 		return c + 5;
 	return c;
+}
+
+static int
+byte_rank(const char *p, int *len)
+{
+	if (*p == '\\')
+		return unescape(p, len);
+	*len = 1;
+	return utf16_rank((unsigned char) *p);
 }
 
 static int
@@ -104,6 +108,20 @@ member_compare(const Canonical *state, const Member *a, const Member *b)
 	if (order != 0)
 		return order;
 	return a->key_len < b->key_len ? -1 : a->key_len > b->key_len;
+}
+
+/* The same for keys without escapes, as jsonb has them. */
+int
+canonical_compare_keys(const char *a, int a_len, const char *b, int b_len)
+{
+	int			common = Min(a_len, b_len);
+	int			i = 0;
+
+	while (i < common && a[i] == b[i])
+		i++;
+	if (i == common)
+		return a_len - b_len;
+	return utf16_rank((unsigned char) a[i]) - utf16_rank((unsigned char) b[i]);
 }
 
 static void

@@ -1,15 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * diff.c
- *	  Where two JSON values differ; of two actions, paths and no values.
+ *	  Where two JSON documents differ, and where two actions do.
+ *
+ * The documents come from their canonical text: what jsonb would drop or round
+ * has been refused there.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "lib/binaryheap.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/jsonb.h"
+#include "utils/memutils.h"
 
 #include "diff.h"
 #include "errors.h"
@@ -19,13 +23,6 @@
 
 /* Nor read a path to its end. */
 #define DIFF_PATH_LIMIT 1000
-
-typedef struct Diff
-{
-	DiffSink	sink;
-	void	   *arg;
-	bool		stopped;		/* the sink has had enough */
-} Diff;
 
 /* Where we are, one step for each open container, on the C stack. */
 typedef struct Place
@@ -53,13 +50,11 @@ append_step(StringInfo path, const Place *step)
 	pfree(quoted.data);
 }
 
-/* Paths are written out only for what differs, and clipped; NULL is a side that has nothing. */
 static void
-report(Diff *diff, const Place *place, JsonbValue *a, JsonbValue *b)
+append_path(StringInfo path, const Place *place)
 {
 	const Place **steps;
 	const Place *step;
-	StringInfoData path;
 	int			depth = 0;
 	int			i;
 
@@ -70,68 +65,134 @@ report(Diff *diff, const Place *place, JsonbValue *a, JsonbValue *b)
 	for (step = place; step; step = step->parent)
 		steps[--i] = step;
 
-	initStringInfo(&path);
-	appendStringInfoChar(&path, '$');
+	appendStringInfoChar(path, '$');
 	for (i = 0; i < depth; i++)
 	{
-		if (path.len > DIFF_PATH_LIMIT)
+		if (path->len > DIFF_PATH_LIMIT)
 		{
-			appendStringInfoString(&path, "...");
+			appendStringInfoString(path, "...");
 			break;
 		}
-		append_step(&path, steps[i]);
+		append_step(path, steps[i]);
 	}
-	diff->stopped = !diff->sink(diff->arg, path.data, a, b);
-	pfree(path.data);
 	pfree(steps);
 }
 
-/* The members of a that b lacks; where both have one, also what differs in it. */
+/* Paths are written out only for what is told, and clipped. */
 static void
-diff_members(Diff *diff, JsonbContainer *a, JsonbContainer *b, const Place *place, bool swapped)
+report(Diff *diff, const Place *place, JsonbValue *a, JsonbValue *b)
 {
-	JsonbIterator *it = JsonbIteratorInit(a);
+	StringInfoData path;
+
+	if (diff->count++ >= diff->most)
+		return;
+	initStringInfo(&path);
+	append_path(&path, place);
+	diff->tell(diff, path.data, a, b);
+	pfree(path.data);
+}
+
+static JsonbValue *
+find_member(JsonbContainer *object, const JsonbValue *key, JsonbValue *value)
+{
+	return getKeyJsonValueFromContainer(object, key->val.string.val, key->val.string.len, value);
+}
+
+/* Adds the keys of an object, but for those that the other one has too. */
+static void
+add_keys(JsonbContainer *object, JsonbContainer *other, JsonbValue *keys, int *count)
+{
+	JsonbIterator *it = JsonbIteratorInit(object);
 	JsonbIteratorToken token;
-	JsonbValue	key;
-	Place		member = {place, &key, 0};
+	JsonbValue	item;
+	JsonbValue	ignored;
 
-	while ((token = JsonbIteratorNext(&it, &key, true)) != WJB_DONE)
+	while ((token = JsonbIteratorNext(&it, &item, true)) != WJB_DONE)
+		if (token == WJB_KEY && (other == NULL || find_member(other, &item, &ignored) == NULL))
+			keys[(*count)++] = item;
+}
+
+/* The heap gives its largest first. */
+static int
+compare_keys(Datum a, Datum b, void *arg)
+{
+	const JsonbValue *x = (const JsonbValue *) DatumGetPointer(a);
+	const JsonbValue *y = (const JsonbValue *) DatumGetPointer(b);
+
+	return canonical_compare_keys(y->val.string.val, y->val.string.len,
+								  x->val.string.val, x->val.string.len);
+}
+
+/*
+ * A heap, because the keys are somebody else's: quicksort has inputs that make
+ * it quadratic.
+ */
+static binaryheap *
+sort_keys(JsonbValue *keys, int count)
+{
+	binaryheap *heap = binaryheap_allocate(count, compare_keys, NULL);
+	int			i;
+
+	for (i = 0; i < count; i++)
+		binaryheap_add_unordered(heap, PointerGetDatum(&keys[i]));
+	binaryheap_build(heap);
+	return heap;
+}
+
+static void
+diff_members(Diff *diff, JsonbContainer *a, JsonbContainer *b, const Place *place)
+{
+	Size		room = (Size) JsonContainerSize(a) + JsonContainerSize(b);
+	JsonbValue *keys = MemoryContextAllocHuge(CurrentMemoryContext,
+											  sizeof(JsonbValue) * Max(room, 1));
+	binaryheap *heap = NULL;
+	int			count = 0;
+	int			i;
+
+	add_keys(a, NULL, keys, &count);
+	add_keys(b, a, keys, &count);
+	if (diff->in_order)
+		heap = sort_keys(keys, count);
+	for (i = 0; i < count && diff->count <= diff->most; i++)
 	{
-		JsonbValue	mine;
-		JsonbValue *theirs;
+		JsonbValue *key = &keys[i];
+		JsonbValue	in_a;
+		JsonbValue	in_b;
+		Place		member = {place, NULL, 0};
 
-		if (token != WJB_KEY)
-			continue;
-		(void) JsonbIteratorNext(&it, &mine, true);
-		theirs = getKeyJsonValueFromContainer(b, key.val.string.val, key.val.string.len, NULL);
-		if (theirs == NULL)
-			report(diff, &member, swapped ? NULL : &mine, swapped ? &mine : NULL);
-		else if (!swapped)
-			diff_values(diff, &mine, theirs, &member);
-		if (theirs)
-			pfree(theirs);
-		if (diff->stopped)
-			return;
+		if (heap)
+			key = (JsonbValue *) DatumGetPointer(binaryheap_remove_first(heap));
+		member.key = key;
+		diff_values(diff, find_member(a, key, &in_a), find_member(b, key, &in_b), &member);
 	}
+	if (heap)
+		binaryheap_free(heap);
+	pfree(keys);
+}
+
+static JsonbValue *
+find_element(JsonbContainer *array, uint32 i)
+{
+	return i < JsonContainerSize(array) ? getIthJsonbValueFromContainer(array, i) : NULL;
 }
 
 static void
 diff_elements(Diff *diff, JsonbContainer *a, JsonbContainer *b, const Place *place)
 {
-	uint32		common = Min(JsonContainerSize(a), JsonContainerSize(b));
 	uint32		longer = Max(JsonContainerSize(a), JsonContainerSize(b));
 	uint32		i;
 
-	for (i = 0; i < longer && !diff->stopped; i++)
+	for (i = 0; i < longer && diff->count <= diff->most; i++)
 	{
 		Place		element = {place, NULL, i};
-		JsonbValue *in_a = i < JsonContainerSize(a) ? getIthJsonbValueFromContainer(a, i) : NULL;
-		JsonbValue *in_b = i < JsonContainerSize(b) ? getIthJsonbValueFromContainer(b, i) : NULL;
+		JsonbValue *in_a = find_element(a, i);
+		JsonbValue *in_b = find_element(b, i);
 
-		if (i >= common)
-			report(diff, &element, in_a, in_b);
-		else
-			diff_values(diff, in_a, in_b, &element);
+		diff_values(diff, in_a, in_b, &element);
+		if (in_a)
+			pfree(in_a);
+		if (in_b)
+			pfree(in_b);
 	}
 }
 
@@ -161,94 +222,99 @@ same_scalar(const JsonbValue *a, const JsonbValue *b)
 static void
 diff_values(Diff *diff, JsonbValue *a, JsonbValue *b, const Place *place)
 {
-	JsonbContainer *in_a = a->type == jbvBinary ? a->val.binary.data : NULL;
-	JsonbContainer *in_b = b->type == jbvBinary ? b->val.binary.data : NULL;
+	JsonbContainer *in_a = a && a->type == jbvBinary ? a->val.binary.data : NULL;
+	JsonbContainer *in_b = b && b->type == jbvBinary ? b->val.binary.data : NULL;
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
 	if (in_a && in_b && JsonContainerIsObject(in_a) && JsonContainerIsObject(in_b))
-	{
-		diff_members(diff, in_a, in_b, place, false);
-		if (!diff->stopped)
-			diff_members(diff, in_b, in_a, place, true);
-	}
+		diff_members(diff, in_a, in_b, place);
 	else if (in_a && in_b && JsonContainerIsArray(in_a) && JsonContainerIsArray(in_b))
 		diff_elements(diff, in_a, in_b, place);
-	else if (!same_scalar(a, b))
+	else if (a == NULL || b == NULL || !same_scalar(a, b))
 		report(diff, place, a, b);
 }
 
-/* Tells the sink of each place where the two differ, until it says no. */
+/* Tells of every place that differs; NULL: there is no such document. */
 void
-diff_walk(JsonbValue *a, JsonbValue *b, DiffSink sink, void *arg)
+diff_documents(Diff *diff, JsonbValue *before, JsonbValue *after)
 {
-	Diff		diff = {sink, arg, false};
-
-	diff_values(&diff, a, b, NULL);
+	if (before || after)
+		diff_values(diff, before, after, NULL);
 }
 
-/* The value of a canonical text. */
-void
-diff_parse(const char *text, int len, JsonbValue *value)
+Jsonb *
+diff_parse(const char *canonical, int len)
 {
-	Jsonb	   *json = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(pnstrdup(text, len))));
+	char	   *text = pnstrdup(canonical, len);
+	Jsonb	   *document = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
 
-	if (JB_ROOT_IS_SCALAR(json))
-		*value = *getIthJsonbValueFromContainer(&json->root, 0);
-	else
+	pfree(text);
+	return document;
+}
+
+/* The value of a whole document, which jsonb wraps if it is a scalar. */
+JsonbValue *
+diff_root(Jsonb *document, JsonbValue *value)
+{
+	if (JB_ROOT_IS_SCALAR(document))
 	{
-		value->type = jbvBinary;
-		value->val.binary.data = &json->root;
-		value->val.binary.len = VARSIZE(json) - VARHDRSZ;
+		(void) JsonbExtractScalar(&document->root, value);
+		return value;
 	}
+	value->type = jbvBinary;
+	value->val.binary.data = &document->root;
+	value->val.binary.len = VARSIZE(document) - VARHDRSZ;
+	return value;
 }
 
-/* Names and paths that differ, as a JSON array. */
-typedef struct Paths
+/* A name of our own, or a path: never a value. */
+static void
+tell_name(Diff *diff, const char *name, JsonbValue *before, JsonbValue *after)
 {
-	StringInfoData out;
-	int			count;
-} Paths;
+	StringInfo	out = diff->state;
 
-static bool
-add_path(void *arg, const char *path, JsonbValue *a, JsonbValue *b)
-{
-	Paths	   *paths = arg;
-
-	if (paths->count++ >= DIFF_MAX_PATHS)
-		return false;
-	if (paths->count > 1)
-		appendStringInfoChar(&paths->out, ',');
-	errors_escape(&paths->out, path);
-	return true;
+	if (diff->count > 1)
+		appendStringInfoChar(out, ',');
+	errors_escape(out, name);
 }
 
 static void
-diff_text(Paths *paths, const char *name, const char *a, const char *b)
+diff_part(Diff *diff, const char *name, bool same)
 {
-	if (a == NULL || b == NULL ? a != b : strcmp(a, b) != 0)
-		(void) add_path(paths, name, NULL, NULL);
+	if (!same && diff->count++ < diff->most)
+		tell_name(diff, name, NULL, NULL);
+}
+
+static bool
+same_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static bool
+same_digest(const Digest *a, const Digest *b)
+{
+	return a == NULL || b == NULL ? a == b : memcmp(a, b, sizeof(Digest)) == 0;
 }
 
 /* A JSON array: names of the parts that differ, and JSON paths in arguments. */
 char *
 diff_actions(const Action *a, const Action *b)
 {
-	Paths		paths = {0};
+	StringInfoData out;
+	Diff		diff = {.tell = tell_name,.state = &out,.most = DIFF_MAX_PATHS};
 	JsonbValue	in_a;
 	JsonbValue	in_b;
 
-	initStringInfo(&paths.out);
-	appendStringInfoChar(&paths.out, '[');
-	diff_text(&paths, "tool", a->tool, b->tool);
-	diff_text(&paths, "server", a->server, b->server);
-	diff_text(&paths, "resource", a->resource, b->resource);
-	if ((a->definition == NULL) != (b->definition == NULL) ||
-		(a->definition && memcmp(a->definition, b->definition, sizeof(Digest)) != 0))
-		(void) add_path(&paths, "definition", NULL, NULL);
-	diff_parse(a->arguments, a->arguments_len, &in_a);
-	diff_parse(b->arguments, b->arguments_len, &in_b);
-	diff_walk(&in_a, &in_b, add_path, &paths);
-	appendStringInfoChar(&paths.out, ']');
-	return paths.out.data;
+	initStringInfo(&out);
+	appendStringInfoChar(&out, '[');
+	diff_part(&diff, "tool", same_text(a->tool, b->tool));
+	diff_part(&diff, "server", same_text(a->server, b->server));
+	diff_part(&diff, "resource", same_text(a->resource, b->resource));
+	diff_part(&diff, "definition", same_digest(a->definition, b->definition));
+	diff_documents(&diff, diff_root(diff_parse(a->arguments, a->arguments_len), &in_a),
+				   diff_root(diff_parse(b->arguments, b->arguments_len), &in_b));
+	appendStringInfoChar(&out, ']');
+	return out.data;
 }

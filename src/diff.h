@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * diff.h
- *	  Where two JSON values differ; of two actions, paths and no values.
+ *	  Where two JSON documents, or two actions, differ.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,11 +12,24 @@
 
 #include "hash.h"
 
-/* A path and what stands there on either side, NULL for nothing; false ends it. */
-typedef bool (*DiffSink) (void *arg, const char *path, JsonbValue *a, JsonbValue *b);
+typedef struct Diff Diff;
 
+/* A place that differs; NULL: that side has nothing there. */
+typedef void (*DiffTell) (Diff *diff, const char *path, JsonbValue *before, JsonbValue *after);
+
+struct Diff
+{
+	DiffTell	tell;
+	void	   *state;			/* of what tells */
+	int			most;			/* places to tell of; no more are looked for */
+	bool		in_order;		/* members in canonical order; else those of
+								 * before first, as jsonb has them */
+	int			count;			/* places so far; beyond most: there are more */
+};
+
+extern Jsonb *diff_parse(const char *canonical, int len);
+extern JsonbValue *diff_root(Jsonb *document, JsonbValue *value);
+extern void diff_documents(Diff *diff, JsonbValue *before, JsonbValue *after);
 extern char *diff_actions(const Action *a, const Action *b);
-extern void diff_parse(const char *text, int len, JsonbValue *value);
-extern void diff_walk(JsonbValue *a, JsonbValue *b, DiffSink sink, void *arg);
 
 #endif							/* APPROVAL_DIFF_H */

@@ -1,224 +1,255 @@
 /*-------------------------------------------------------------------------
  *
  * diff_rows.c
- *	  approval.diff and approval.preview_diff: what a change changes.
+ *	  diff and preview_diff: where two documents differ, with the values.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "fmgr.h"
 #include "funcapi.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 
+#include "args.h"
 #include "diff.h"
 #include "errors.h"
 
 PG_FUNCTION_INFO_V1(approval_diff);
 PG_FUNCTION_INFO_V1(approval_preview_diff);
 
-/* Nobody reads more, and a view must not return a million rows for one. */
-#define MAX_ROWS 1000
-#define MAX_ENTRIES 100
+#define ROWS_MOST 1000
+#define ENTRIES_MOST 100
 
-/* Bytes of one value in a preview's difference. */
-#define MAX_VALUE 2000
+/* Of the JSON text of a value that a person is to see, in bytes. */
+#define ENTRY_VALUE_LIMIT 2000
 
-/* A preview that is nested deeper has no difference: see preview_value(). */
-#define MAX_DEPTH 200
+/*
+ * A view must not fail because of what an agent sent.  These keep a preview
+ * away from everything that raises an error: the depth from the smallest stack
+ * that can be set, the size, in bytes, from the limits of jsonb and of memory.
+ */
+#define PREVIEW_DEPTH_LIMIT 200
+#define PREVIEW_SIZE_LIMIT (4 * 1024 * 1024)
 
 static const char *
-change_word(const JsonbValue *a, const JsonbValue *b)
+change_word(const JsonbValue *before, const JsonbValue *after)
 {
-	return a == NULL ? "added" : b == NULL ? "removed" : "changed";
+	if (before == NULL)
+		return "added";
+	return after == NULL ? "removed" : "changed";
 }
 
-static char *
-json_of(JsonbValue *value)
+/* The canonical form, which the document had and every part of it has. */
+static void
+append_value(StringInfo out, JsonbValue *value)
 {
 	Jsonb	   *json = JsonbValueToJsonb(value);
+	char	   *text = JsonbToCString(NULL, &json->root, VARSIZE(json));
+	CanonicalError error;
 
-	return JsonbToCString(NULL, &json->root, VARSIZE(json));
+	if (!canonical_append(out, text, (int) strlen(text), CANONICAL_STRICT, &error))
+		elog(ERROR, "part of a canonical document has no canonical form: %s", error.reason);
+	pfree(text);
+	pfree(json);
 }
 
-typedef struct Rows
+/* NULL: no canonical form. */
+static Jsonb *
+read_document(text *json, CanonicalError *error)
 {
-	ReturnSetInfo *rsinfo;
-	int			count;
-} Rows;
+	StringInfoData canonical;
+	Jsonb	   *document = NULL;
 
-static void
-put_value(Datum *values, bool *nulls, int n, JsonbValue *value)
-{
-	nulls[n] = (value == NULL);
-	values[n] = value ? CStringGetTextDatum(json_of(value)) : (Datum) 0;
+	initStringInfo(&canonical);
+	if (canonical_append(&canonical, VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json),
+						 CANONICAL_STRICT, error))
+		document = diff_parse(canonical.data, canonical.len);
+	pfree(canonical.data);
+	return document;
 }
 
-static bool
-put_row(void *arg, const char *path, JsonbValue *a, JsonbValue *b)
-{
-	Rows	   *rows = arg;
-	bool		full = rows->count++ >= MAX_ROWS;
-	Datum		values[4];
-	bool		nulls[4] = {0};
-
-	values[0] = CStringGetTextDatum(full ? "..." : path);
-	values[1] = CStringGetTextDatum(full ? "truncated" : change_word(a, b));
-	put_value(values, nulls, 2, full ? NULL : a);
-	put_value(values, nulls, 3, full ? NULL : b);
-	tuplestore_putvalues(rows->rsinfo->setResult, rows->rsinfo->setDesc, values, nulls);
-	return !full;
-}
-
-/* NULL for a NULL argument. */
+/* An argument that may be NULL: then there is no such document. */
 static JsonbValue *
-document(FunctionCallInfo fcinfo, int n)
+document_argument(FunctionCallInfo fcinfo, int n, JsonbValue *value)
 {
-	JsonbValue *value = palloc(sizeof(JsonbValue));
-	CanonicalError error = {0};
-	StringInfoData out;
-	text	   *json;
+	text	   *json = args_json(fcinfo, n);
+	CanonicalError error;
+	Jsonb	   *document;
 
-	if (PG_ARGISNULL(n))
+	if (json == NULL)
 		return NULL;
-	json = PG_GETARG_TEXT_PP(n);
-	initStringInfo(&out);
-	if (!canonical_append(&out, VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json), CANONICAL_STRICT, &error))
+	document = read_document(json, &error);
+	if (document == NULL)
 		errors_raise_not_canonical(&error);
-	diff_parse(out.data, out.len, value);
-	return value;
+	return diff_root(document, value);
 }
 
-/* Two values, of which either may be missing. */
-static void
-walk(JsonbValue *before, JsonbValue *after, DiffSink sink, void *arg)
+static Datum
+value_datum(JsonbValue *value)
 {
-	if (before && after)
-		diff_walk(before, after, sink, arg);
-	else if (before || after)
-		(void) sink(arg, "$", before, after);
+	StringInfoData out;
+	Datum		datum;
+
+	initStringInfo(&out);
+	append_value(&out, value);
+	datum = PointerGetDatum(cstring_to_text_with_len(out.data, out.len));
+	pfree(out.data);
+	return datum;
+}
+
+static void
+put_row(ReturnSetInfo *rsinfo, const char *path, const char *change,
+		JsonbValue *before, JsonbValue *after)
+{
+	Datum		values[4] = {0};
+	bool		nulls[4] = {false, false, before == NULL, after == NULL};
+	int			i;
+
+	values[0] = CStringGetTextDatum(path);
+	values[1] = CStringGetTextDatum(change);
+	if (before)
+		values[2] = value_datum(before);
+	if (after)
+		values[3] = value_datum(after);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	for (i = 0; i < 4; i++)
+		if (!nulls[i])
+			pfree(DatumGetPointer(values[i]));
+}
+
+static void
+tell_row(Diff *diff, const char *path, JsonbValue *before, JsonbValue *after)
+{
+	put_row(diff->state, path, change_word(before, after), before, after);
 }
 
 /* diff(before, after) */
 Datum
 approval_diff(PG_FUNCTION_ARGS)
 {
-	Rows		rows = {(ReturnSetInfo *) fcinfo->resultinfo, 0};
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Diff		diff = {.tell = tell_row,.state = rsinfo,.most = ROWS_MOST,.in_order = true};
+	JsonbValue	before;
+	JsonbValue	after;
 
 	InitMaterializedSRF(fcinfo, 0);
-	walk(document(fcinfo, 0), document(fcinfo, 1), put_row, &rows);
+	diff_documents(&diff, document_argument(fcinfo, 0, &before),
+				   document_argument(fcinfo, 1, &after));
+	if (diff.count > diff.most)
+		put_row(rsinfo, "...", "truncated", NULL, NULL);
 	return (Datum) 0;
 }
 
-typedef struct Entries
-{
-	StringInfoData out;
-	int			count;
-} Entries;
-
-/* A value, or the head of a long one as a string. */
+/* A member of an entry; what is long becomes a string with its beginning. */
 static void
-append_value(StringInfo out, const char *name, JsonbValue *value)
+append_member(StringInfo out, const char *name, JsonbValue *value)
 {
-	char	   *json;
-	int			len;
+	StringInfoData text;
 
 	if (value == NULL)
 		return;
-	json = json_of(value);
-	len = strlen(json);
 	appendStringInfo(out, ",\"%s\":", name);
-	if (len > MAX_VALUE)
-	{
-		int			head = pg_encoding_mbcliplen(PG_UTF8, json, len, MAX_VALUE);
-
-		json = psprintf("%.*s... (%d bytes)", head, json, len);
-		canonical_append_string(out, json, strlen(json));
-	}
+	initStringInfo(&text);
+	append_value(&text, value);
+	if (text.len <= ENTRY_VALUE_LIMIT)
+		appendBinaryStringInfo(out, text.data, text.len);
 	else
-		appendStringInfoString(out, json);
-}
-
-static bool
-put_entry(void *arg, const char *path, JsonbValue *a, JsonbValue *b)
-{
-	Entries    *entries = arg;
-	StringInfo	out = &entries->out;
-
-	appendStringInfoString(out, entries->count++ > 0 ? "," : "");
-	if (entries->count > MAX_ENTRIES)
 	{
-		appendStringInfoString(out, "{\"change\":\"truncated\"}");
-		return false;
+		int			len = text.len;
+
+		text.len = pg_mbcliplen(text.data, len, ENTRY_VALUE_LIMIT);
+		appendStringInfo(&text, "... (%d bytes)", len);
+		canonical_append_string(out, text.data, text.len);
 	}
-	appendStringInfo(out, "{\"change\":\"%s\",\"path\":", change_word(a, b));
-	canonical_append_string(out, path, strlen(path));
-	append_value(out, "before", a);
-	append_value(out, "after", b);
-	appendStringInfoChar(out, '}');
-	return true;
+	pfree(text.data);
 }
 
-static bool
-too_deep(const char *json, int len)
+static void
+tell_entry(Diff *diff, const char *path, JsonbValue *before, JsonbValue *after)
 {
-	int			depth = 0;
-	bool		quoted = false;
-	int			i;
+	StringInfo	out = diff->state;
 
-	for (i = 0; i < len && depth <= MAX_DEPTH; i++)
+	if (diff->count > 1)
+		appendStringInfoChar(out, ',');
+	appendStringInfoString(out, "{\"path\":");
+	canonical_append_string(out, path, (int) strlen(path));
+	appendStringInfo(out, ",\"change\":\"%s\"", change_word(before, after));
+	append_member(out, "before", before);
+	append_member(out, "after", after);
+	appendStringInfoChar(out, '}');
+}
+
+/* Are containers nested more than "limit" deep?  Never recurses. */
+static bool
+is_deeper(const char *json, int len, int limit)
+{
+	const char *end = json + len;
+	bool		in_string = false;
+	int			depth = 0;
+
+	for (; json < end; json++)
 	{
-		if (quoted && json[i] == '\\')
-			i++;
-		else if (json[i] == '"')
-			quoted = !quoted;
-		else if (!quoted && (json[i] == '{' || json[i] == '['))
-			depth++;
-		else if (!quoted && (json[i] == '}' || json[i] == ']'))
+		if (in_string && *json == '\\')
+			json++;
+		else if (*json == '"')
+			in_string = !in_string;
+		else if (!in_string && (*json == '{' || *json == '['))
+		{
+			if (++depth > limit)
+				return true;
+		}
+		else if (!in_string && (*json == '}' || *json == ']'))
 			depth--;
 	}
-	return depth > MAX_DEPTH;
+	return false;
 }
 
-/*
- * The preview as a value; false for one that cannot be compared.  It comes from
- * an agent and is read in a view, so it must not be able to raise an error:
- * depth is looked at first, since nesting is what the readers of JSON raise.
- */
-static bool
-preview_value(const text *json, JsonbValue *value)
+/* NULL: nothing that could be compared. */
+static Jsonb *
+read_preview(text *json)
 {
-	CanonicalError error = {0};
-	StringInfoData out;
+	const char *data = VARDATA_ANY(json);
+	int			len = VARSIZE_ANY_EXHDR(json);
+	CanonicalError error;
 
-	if (too_deep(VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json)) ||
-		canonical_kind(VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json)) != '{')
-		return false;
-	initStringInfo(&out);
-	if (!canonical_append(&out, VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json), CANONICAL_STRICT, &error))
-		return false;
-	diff_parse(out.data, out.len, value);
-	return true;
+	if (len > PREVIEW_SIZE_LIMIT || canonical_kind(data, len) != '{' ||
+		is_deeper(data, len, PREVIEW_DEPTH_LIMIT))
+		return NULL;
+	return read_document(json, &error);
+}
+
+static JsonbValue *
+find_side(Jsonb *preview, const char *name, JsonbValue *value)
+{
+	return getKeyJsonValueFromContainer(&preview->root, name, (int) strlen(name), value);
 }
 
 /* preview_diff(preview) */
 Datum
 approval_preview_diff(PG_FUNCTION_ARGS)
 {
-	JsonbValue	preview;
+	text	   *json = args_json(fcinfo, 0);
+	Jsonb	   *preview = json ? read_preview(json) : NULL;
+	StringInfoData out;
+	Diff		diff = {.tell = tell_entry,.state = &out,.most = ENTRIES_MOST,.in_order = true};
+	JsonbValue	values[2];
 	JsonbValue *before;
 	JsonbValue *after;
-	Entries		entries = {0};
 
-	if (PG_ARGISNULL(0) || !preview_value(PG_GETARG_TEXT_PP(0), &preview))
+	if (preview == NULL)
 		PG_RETURN_NULL();
-	before = getKeyJsonValueFromContainer(preview.val.binary.data, "before", strlen("before"), NULL);
-	after = getKeyJsonValueFromContainer(preview.val.binary.data, "after", strlen("after"), NULL);
+	before = find_side(preview, "before", &values[0]);
+	after = find_side(preview, "after", &values[1]);
 	if (before == NULL && after == NULL)
 		PG_RETURN_NULL();
-	initStringInfo(&entries.out);
-	appendStringInfoChar(&entries.out, '[');
-	walk(before, after, put_entry, &entries);
-	appendStringInfoChar(&entries.out, ']');
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(entries.out.data, entries.out.len));
+
+	initStringInfo(&out);
+	appendStringInfoChar(&out, '[');
+	diff_documents(&diff, before, after);
+	if (diff.count > diff.most)
+		appendStringInfoString(&out, ",{\"change\":\"truncated\"}");
+	appendStringInfoChar(&out, ']');
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
 }

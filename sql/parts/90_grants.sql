@@ -63,6 +63,6 @@ TO approval_approver, approval_auditor, approval_admin;
 
 /* what the views and our own statements call as the owner of the tables */
 GRANT EXECUTE ON FUNCTION approval.caller_tenants, approval.caller_reads, approval.caller_roles,
-	approval.tool_words, approval.ulid_from, approval.diff, approval.preview_diff,
+	approval.tool_words, approval.ulid_from, approval.preview_diff,
 	approval.sound_request, approval.sound_verdict
 TO approval_owner;
