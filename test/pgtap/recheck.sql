@@ -74,11 +74,13 @@ SELECT t.row('alice', format('approval.approve(%L, %L)', :'i', t.seen(:'i'))) ->
 CREATE FUNCTION t.use_refund(i approval.ulid) RETURNS text LANGUAGE sql RETURN t.says('runner', format('approval.consume(%L, ''refund'', %L, ''run-1'')', i, (t.stored(i)).arguments));
 SAVEPOINT s;
 SELECT t.admin($$register_tool('refund', 'action', '{"default_mode":"deny"}')$$);
-SELECT is(t.use_refund(:'i'), 'PT412 policy_changed', 'registered since, and denied');
+SELECT t.use_refund(:'i') AS answer \gset
 ROLLBACK TO s;
+SELECT is(:'answer'::text, 'PT412 policy_changed', 'registered since, and denied');
 SELECT t.admin($$register_tool('refund', 'action', '{"approvals_needed":2}')$$);
-SELECT is(t.use_refund(:'i'), 'PT412 policy_changed', 'registered since, for two people');
+SELECT t.use_refund(:'i') AS answer \gset
 ROLLBACK TO s;
+SELECT is(:'answer'::text, 'PT412 policy_changed', 'registered since, for two people');
 SELECT t.admin($$register_tool('refund', 'action', '{"default_mode":"auto"}')$$);
 SELECT is(t.use_refund(:'i'), 'ok', 'registered since, and harmless');
 
@@ -218,15 +220,20 @@ END
 $$;
 SELECT is(t.lost(), 'ok', 'lost, and resumed');
 SAVEPOINT s;
-SELECT is(t.lost($$freeze_tool('pay')$$), 'tool_frozen', 'not when frozen');
+SELECT t.lost($$freeze_tool('pay')$$) AS answer \gset
 ROLLBACK TO s;
-SELECT is(t.lost($$update_tool('pay', '{"default_mode":"review"}')$$), 'policy_changed', 'not under a stricter policy');
+SELECT is(:'answer'::text, 'tool_frozen', 'not when frozen');
+SELECT t.lost($$update_tool('pay', '{"default_mode":"review"}')$$) AS answer \gset
 ROLLBACK TO s;
-SELECT is(t.lost($$update_tool('pay', '{"idempotent":false,"max_attempts":1}')$$), 'not_idempotent not_idempotent', 'not when it is not idempotent any more');
+SELECT is(:'answer'::text, 'policy_changed', 'not under a stricter policy');
+SELECT t.lost($$update_tool('pay', '{"idempotent":false,"max_attempts":1}')$$) AS answer \gset
 ROLLBACK TO s;
-SELECT is(t.lost($$update_tool('pay', '{"executors":["somebody"]}')$$), 'not_executor', 'not by somebody else');
+SELECT is(:'answer'::text, 'not_idempotent not_idempotent', 'not when it is not idempotent any more');
+SELECT t.lost($$update_tool('pay', '{"executors":["somebody"]}')$$) AS answer \gset
 ROLLBACK TO s;
-SELECT is(t.lost($$update_tool('pay', '{"retry_within":"1 microsecond"}')$$), 'not_idempotent too_late', 'not later than retry_within');
+SELECT is(:'answer'::text, 'not_executor', 'not by somebody else');
+SELECT t.lost($$update_tool('pay', '{"retry_within":"1 microsecond"}')$$) AS answer \gset
 ROLLBACK TO s;
+SELECT is(:'answer'::text, 'not_idempotent too_late', 'not later than retry_within');
 SELECT * FROM finish();
 ROLLBACK;
