@@ -22,9 +22,9 @@
 
 #include "args.h"
 #include "change.h"
-#include "clock.h"
 #include "event.h"
 #include "param.h"
+#include "policy_event.h"
 
 #define CHANGE_COLUMNS 10
 
@@ -119,62 +119,6 @@ change_bad_policy(Change *change, const char *place, const char *problem)
 	change_refuse(change, REASON_BAD_POLICY);
 }
 
-static void
-append_member(StringInfo out, const char *name, const char *value)
-{
-	appendStringInfo(out, "%s\"%s\":", out->len > 1 ? "," : "", name);
-	if (value)
-		canonical_append_string(out, value, strlen(value));
-	else
-		appendStringInfoString(out, "null");
-}
-
-/* JSON is bound by the hash of its text. */
-static const char *
-hash_of(const char *json)
-{
-	Digest		digest;
-	char	   *hex = palloc(DIGEST_TEXT_LEN + 1);
-
-	if (json == NULL)
-		return NULL;
-	digest_of(json, strlen(json), &digest);
-	digest_to_hex(&digest, hex);
-	return hex;
-}
-
-/* SHA-256 of the event as canonical JSON; the keys are written in their order. */
-static char *
-event_digest(const Change *change, int n, const char *previous)
-{
-	const Call *call = &change->call;
-	char		at[CLOCK_TEXT_LEN];
-	StringInfoData doc;
-
-	clock_text(call->now, at);
-	initStringInfo(&doc);
-	appendStringInfoChar(&doc, '{');
-	append_member(&doc, "actor", call->actor);
-	append_member(&doc, "after", hash_of(change->after));
-	append_member(&doc, "at", at);
-	append_member(&doc, "before", hash_of(change->before));
-	append_member(&doc, "client", event_client());
-	append_member(&doc, "login", call->caller->login);
-	appendStringInfo(&doc, ",\"n\":%d", n);
-	append_member(&doc, "note", change->note);
-	appendStringInfo(&doc, ",\"policy_version\":%d", change->policy_version);
-	append_member(&doc, "previous", previous);
-	append_member(&doc, "role", call->caller->role);
-	append_member(&doc, "server", change->server);
-	append_member(&doc, "subject", change->subject);
-	append_member(&doc, "tenant", call->tenant);
-	append_member(&doc, "tool", change->tool);
-	appendStringInfoString(&doc, ",\"v\":1");
-	append_member(&doc, "verb", call->verb);
-	appendStringInfoChar(&doc, '}');
-	return (char *) hash_of(doc.data);
-}
-
 /* The last event of the tenant: its number, 0 for none, and its hash. */
 static int
 head(const char *tenant, char **hash)
@@ -190,29 +134,54 @@ head(const char *tenant, char **hash)
 	return DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
 }
 
+/* What becomes the row of this change. */
 static void
-store_event(Change *change, int n, const char *previous)
+make_event(const Change *change, int n, const char *previous, PolicyEvent *event)
 {
 	const Call *call = &change->call;
+
+	event->tenant = call->tenant;
+	event->n = n;
+	event->at = call->now;
+	event->verb = call->verb;
+	event->actor = call->actor;
+	event->login = call->caller->login;
+	event->role = call->caller->role;
+	event->client = event_client();
+	event->server = change->server;
+	event->tool = change->tool;
+	event->subject = change->subject;
+	event->policy_version = change->policy_version;
+	event->before = change->before;
+	event->after = change->after;
+	event->note = change->note;
+	event->previous = previous;
+}
+
+static void
+store_event(const PolicyEvent *event)
+{
 	const char *texts[8] = {
-		call->actor, call->caller->login, call->caller->role, event_client(),
-		change->server, change->tool, change->subject, change->note
+		event->actor, event->login, event->role, event->client,
+		event->server, event->tool, event->subject, event->note
 	};
+	char		hex[DIGEST_TEXT_LEN + 1];
 	Datum		values[10];
 	char		nulls[10];
 
+	policy_event_hash(event, hex);
 	memset(nulls, ' ', sizeof(nulls));
-	param_text(values, nulls, 0, call->tenant);
-	values[1] = Int32GetDatum(n);
-	values[2] = TimestampTzGetDatum(call->now);
-	param_text(values, nulls, 3, call->verb);
+	param_text(values, nulls, 0, event->tenant);
+	values[1] = Int32GetDatum(event->n);
+	values[2] = TimestampTzGetDatum(event->at);
+	param_text(values, nulls, 3, event->verb);
 	values[4] = param_texts(texts, lengthof(texts));
-	values[5] = Int32GetDatum(change->policy_version);
-	nulls[5] = change->policy_version ? ' ' : 'n';
-	param_text(values, nulls, 6, change->before);
-	param_text(values, nulls, 7, change->after);
-	param_text(values, nulls, 8, previous);
-	param_text(values, nulls, 9, event_digest(change, n, previous));
+	values[5] = Int32GetDatum(event->policy_version);
+	nulls[5] = event->policy_version ? ' ' : 'n';
+	param_text(values, nulls, 6, event->before);
+	param_text(values, nulls, 7, event->after);
+	param_text(values, nulls, 8, event->previous);
+	param_text(values, nulls, 9, hex);
 	store_run(&insert_event, values, nulls, SPI_OK_INSERT, 0);
 }
 
@@ -250,11 +219,13 @@ change_datum(const Change *change, int n)
 int
 change_event(Change *change)
 {
+	PolicyEvent event;
 	char	   *previous;
 	int			n = head(change->call.tenant, &previous) + 1;
 
 	change->call.now = GetCurrentTimestamp();
-	store_event(change, n, previous);
+	make_event(change, n, previous, &event);
+	store_event(&event);
 	return n;
 }
 

@@ -306,8 +306,11 @@ check_operands(Check *check, JsonPathItem *item)
 		case jpiIsUnknown:
 			if (check->limits->loosens)
 				return refuse(check, "is unknown is true of missing members; a rule that lets a call run without a person compares members");
-			/* FALLTHROUGH */
+			jspGetArg(item, &operand);
+			return check_predicate(check, &operand);
 		case jpiNot:
+			if (check->limits->loosens)
+				return refuse(check, "! is true of null; a rule that lets a call run without a person says what is, not what is not");
 			jspGetArg(item, &operand);
 			return check_predicate(check, &operand);
 		case jpiExists:

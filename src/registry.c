@@ -27,7 +27,7 @@
 #include "store.h"
 
 /* An agent can ask for any number of names; forget all of them at so many. */
-#define MAX_ENTRIES 20000
+#define MAX_ENTRIES 10000
 
 typedef struct Entry
 {

@@ -226,6 +226,18 @@ REVOKE ALL ON FUNCTION approval.simulate FROM PUBLIC;
 COMMENT ON FUNCTION approval.simulate IS
 'Which past requests of a tool a draft would have sent another way. draft: {"tool", "server", and options as of register_tool, rules included}, over what is registered. totals: requests by mode then and by the draft (numbers as strings); changes: the first max_rows (0 to 10000) requests that differ. Proposed arguments are evaluated; budgets, grants, cool-downs and roles are not. since NULL: all of them. Required: draft, max_rows (22004 for NULL). Errors: PT422 bad_policy.';
 
+CREATE FUNCTION approval.verify_policy(
+	tenant pg_catalog.text DEFAULT NULL,
+	OUT ok pg_catalog.bool,
+	OUT events pg_catalog.int4,
+	OUT problem pg_catalog.text,
+	OUT at_event pg_catalog.int4)
+RETURNS pg_catalog.record
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_verify_policy';
+REVOKE ALL ON FUNCTION approval.verify_policy FROM PUBLIC;
+COMMENT ON FUNCTION approval.verify_policy IS
+'Recomputes the hash chain of the changes of policy of a tenant (tenant *: of what holds for every tenant, and of logins). events: how many are whole; problem: event_missing, event_changed or chain_broken, with its number; NULL if ok. What an owner cut off at the end shows only against a copy of the last hash.';
+
 CREATE FUNCTION approval.gate_reasons(
 	OUT gate_reason pg_catalog.text,
 	OUT meaning pg_catalog.text)

@@ -23,7 +23,7 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 	   CASE WHEN r.expires_at OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp() THEN 'expired' ELSE 'pending' END AS status, NULL::pg_catalog.text AS outcome,
 	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
 	   r.summary, r.preview, approval.preview_diff(r.preview) AS diff, r.gate_reason, r.rule, r.rule_reason, r.policy_version,
-	   r.agent_reason, r.requested_by, r.on_behalf_of, r.assignee,
+	   r.agent_reason, '{agent_reason,preview,diff}'::pg_catalog.text[] AS unverified, r.requested_by, r.on_behalf_of, r.assignee,
 	   r.approvals, r.approvals_needed, r.reviewer_group,
 	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
   FROM approval.requests r
@@ -35,7 +35,7 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 	   r.status AS status, 'unknown' AS outcome,
 	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
 	   r.summary, r.preview, approval.preview_diff(r.preview) AS diff, r.gate_reason, r.rule, r.rule_reason, r.policy_version,
-	   r.agent_reason, r.requested_by, r.on_behalf_of, r.assignee,
+	   r.agent_reason, '{agent_reason,preview,diff}'::pg_catalog.text[] AS unverified, r.requested_by, r.on_behalf_of, r.assignee,
 	   r.approvals, r.approvals_needed, r.reviewer_group,
 	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
   FROM approval.requests r
@@ -47,7 +47,7 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 	   r.status AS status, 'unknown' AS outcome,
 	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
 	   r.summary, r.preview, approval.preview_diff(r.preview) AS diff, r.gate_reason, r.rule, r.rule_reason, r.policy_version,
-	   r.agent_reason, r.requested_by, r.on_behalf_of, r.assignee,
+	   r.agent_reason, '{agent_reason,preview,diff}'::pg_catalog.text[] AS unverified, r.requested_by, r.on_behalf_of, r.assignee,
 	   r.approvals, r.approvals_needed, r.reviewer_group,
 	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
   FROM approval.requests r
@@ -56,7 +56,7 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
    AND r.outcome OPERATOR(pg_catalog.=) 'in_flight'
    AND r.lease_until OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
 ) u;
-COMMENT ON VIEW approval.inbox IS 'What waits for a person, in the caller''s tenants: pending requests, and executions whose outcome is unknown. summary is the gate''s own text over the arguments that are hashed; agent_reason, preview and diff (the changed paths of the preview) are the agent''s words, and unverified. status and outcome are the effective ones: a request past its deadline shows as expired until it is put away.';
+COMMENT ON VIEW approval.inbox IS 'What waits for a person, in the caller''s tenants: pending requests, and executions whose outcome is unknown. summary is the gate''s own text over the arguments that are hashed; agent_reason, preview and diff (the changed paths of the preview) are the agent''s words, and unverified: mark them so, as the column of that name says. status and outcome are the effective ones: a request past its deadline shows as expired until it is put away.';
 
 CREATE VIEW approval.history WITH (security_barrier) AS
 SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.tool, r.class, r.risk,

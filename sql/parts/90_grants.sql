@@ -41,6 +41,10 @@ GRANT EXECUTE ON FUNCTION
 TO approval_requester, approval_approver, approval_executor, approval_auditor, approval_admin;
 
 GRANT EXECUTE ON FUNCTION
+	approval.verify_policy
+TO approval_approver, approval_auditor, approval_admin;
+
+GRANT EXECUTE ON FUNCTION
 	approval.verify_request
 TO approval_approver, approval_executor, approval_auditor, approval_admin;
 

@@ -52,7 +52,7 @@ INSERT INTO t.bad (call, place)
 SELECT format('approval.set_rules(''refund'', %L)', json_build_array(json_build_object('condition', condition, 'mode', mode))), '$.rules[0].condition' FROM (VALUES
 	('auto', ''), ('auto', '$.amount <= '), ('auto', '$.amount <== 1'), ('auto', 'amount <= 1'), ('auto', '$'), ('auto', '$.amount'), ('auto', 'true'), ('auto', '1 == 1'),
 	('deny', '$.a'), ('review', '$.a + 1'), ('deny', 'lax $.a == 1'), ('deny', '/* x */ lax $.a == 1'), ('deny', '$x == 1'),
-	('auto', '$.amount <= 200'), ('auto', '$.amount < 200'), ('auto', '200 >= $.amount'), ('auto', '200 > $.amount'), ('auto', '!($.amount > 200)'),
+	('auto', '!($.amount > 200) && !($.amount < 0)'), ('auto', '!($.currency == "USD")'), ('auto', '$.amount <= 200'), ('auto', '$.amount < 200'), ('auto', '200 >= $.amount'), ('auto', '200 > $.amount'), ('auto', '!($.amount > 200)'),
 	('review', '$.amount <= 2000'), ('auto', '$.amount <= 200 && $.other >= 0'), ('auto', '$.amount <= 200 || $.amount >= 0'),
 	('auto', '-$.amount >= -200'), ('auto', '0 - $.amount >= -200'), ('auto', '$.amount * 2 <= 400'), ('auto', '$.amount <= $.limit'),
 	('auto', '$.amount.double() >= 0 && $.amount.double() <= 200'),

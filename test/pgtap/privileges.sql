@@ -15,10 +15,10 @@ SELECT p.oid FROM pg_proc p WHERE p.oid IN (SELECT objid FROM t.members WHERE cl
 CREATE TABLE t.grants (role text, functions text[]);
 INSERT INTO t.grants VALUES
 	('requester', '{propose,cancel}'),
-	('approver', '{freeze_tool,freeze_tenant,disallow,decide,try_decide,approve,reject,edit,revoke,revoke_by,reconcile,verify_request}'),
+	('approver', '{freeze_tool,freeze_tenant,disallow,decide,try_decide,approve,reject,edit,revoke,revoke_by,reconcile,verify_request,verify_policy}'),
 	('executor', '{consume,try_consume,resume,heartbeat,complete,try_complete,verify_request}'),
-	('auditor', '{verify_request,explain,simulate}'),
-	('admin', '{register_login,register_tool,update_tool,set_rules,review_tool,retire_tool,freeze_tool,unfreeze_tool,freeze_tenant,unfreeze_tenant,add_member,remove_member,allow,disallow,expire_due,explain,simulate,verify_request}');
+	('auditor', '{verify_request,verify_policy,explain,simulate}'),
+	('admin', '{register_login,register_tool,update_tool,set_rules,review_tool,retire_tool,freeze_tool,unfreeze_tool,freeze_tenant,unfreeze_tenant,add_member,remove_member,allow,disallow,expire_due,explain,simulate,verify_request,verify_policy}');
 -- and what all of them may
 UPDATE t.grants SET functions = functions || '{request_of,request_for,pending,outcomes,channel,caller_tenants,caller_reads,errors,transitions,jcs,canonical,hash_action,hash_review,tool_digest,new_ulid,ulid_from,gate_reasons,diff,preview_diff,caller_roles,tool_words,tools_for,find_tools}';
 
