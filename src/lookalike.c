@@ -99,7 +99,7 @@ normalize(const char *text, int len)
 static Oid
 root_collation(void)
 {
-	return get_collation_oid(list_make2(makeString("pg_catalog"), makeString("und-x-icu")), true);
+	return get_collation_oid(list_make2(makeString(pstrdup("pg_catalog")), makeString(pstrdup("und-x-icu"))), true);
 }
 
 /* NULL if this server cannot fold it. */
