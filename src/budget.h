@@ -23,5 +23,6 @@ typedef struct Reservation
 extern bool budget_reserve(const Call *call, const Registered *registered, Subject *subject,
 						   bool only_look, List **reservations, GateReason *why);
 extern void budget_keep(const Call *call, List *reservations);
+extern void budget_settle(const Call *call);
 
 #endif							/* APPROVAL_BUDGET_H */

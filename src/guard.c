@@ -28,8 +28,12 @@ static bool writing = false;
 static Ulid writing_id;
 static Digest writing_digest;
 
+/* A verb is settling entries of budgets. */
+static bool settling = false;
+
 PG_FUNCTION_INFO_V1(approval_guard_request);
 PG_FUNCTION_INFO_V1(approval_guard_append_only);
+PG_FUNCTION_INFO_V1(approval_guard_entry);
 
 /* Must be followed by guard_close, after an error too. */
 void
@@ -44,6 +48,13 @@ void
 guard_close(void)
 {
 	writing = false;
+}
+
+/* Must be closed again, after an error too. */
+void
+guard_entries(bool open)
+{
+	settling = open;
 }
 
 static void
@@ -133,4 +144,17 @@ approval_guard_append_only(PG_FUNCTION_ARGS)
 {
 	guard_refuse(guard_called(fcinfo), "append only");
 	return (Datum) 0;
+}
+
+/* The same on budget_entries, which verbs settle. */
+Datum
+approval_guard_entry(PG_FUNCTION_ARGS)
+{
+	const TriggerData *trigger = guard_called(fcinfo);
+
+	if (!TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
+		guard_refuse(trigger, "nothing is removed");
+	if (!settling)
+		guard_refuse(trigger, "no verb is writing");
+	return PointerGetDatum(trigger->tg_newtuple);
 }

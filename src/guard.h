@@ -13,5 +13,6 @@
 
 extern void guard_open(const Ulid *id, const Digest *row_digest);
 extern void guard_close(void);
+extern void guard_entries(bool open);
 
 #endif							/* APPROVAL_GUARD_H */

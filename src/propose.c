@@ -221,6 +221,8 @@ apply_admission(Call *call, Request *request, Admission *admission)
 		request_set(request, REQ_GRANT_ID, PointerGetDatum(&admission->grant_id));
 	if (admission->has_repeat_key)
 		request_set(request, REQ_REPEAT_KEY, PointerGetDatum(&admission->repeat_key));
+	if (admission->reservations)
+		request_set(request, REQ_RESERVED, Int32GetDatum(list_length(admission->reservations)));
 	request_set(request, REQ_ATTEMPT, Int32GetDatum(0));
 	request_set(request, REQ_EVENTS, Int32GetDatum(0));
 

@@ -88,6 +88,7 @@
 	C(COMPLETED_AT, "completed_at", TIME, B_P) \
 	C(RECONCILED_BY, "reconciled_by", TEXT, B_P) \
 	C(REPEAT_KEY, "repeat_key", DIGEST, F_B) \
+	C(RESERVED, "reserved", INT4, F_B) \
 	C(EVENTS, "events", INT4, 0) \
 	C(ROW_DIGEST, "row_digest", DIGEST, 0) \
 	C(HEAD, "head", DIGEST, 0)

@@ -17,9 +17,11 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "optimizer/cost.h"
 #include "utils/acl.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
+#include "utils/plancache.h"
 #include "utils/syscache.h"
 
 #include "store.h"
@@ -94,14 +96,42 @@ store_prepare(Statement *statement)
 	statement->plan = plan;
 }
 
+/*
+ * Plans are kept, and the first one may be made while a table is empty and a
+ * sequential scan looks cheapest; every statement of ours has an index to go
+ * by.  So the plan is made beforehand, where it is missing or no longer valid,
+ * as if there were no sequential scans; whatever runs inside the statement is
+ * planned as ever.
+ */
+static void
+store_plan(Statement *statement)
+{
+	bool		seqscan = enable_seqscan;
+	CachedPlan *plan;
+
+	if (statement->plan == NULL)
+		store_prepare(statement);
+	enable_seqscan = false;
+	PG_TRY();
+	{
+		plan = SPI_plan_get_cached_plan(statement->plan);
+	}
+	PG_FINALLY();
+	{
+		enable_seqscan = seqscan;
+	}
+	PG_END_TRY();
+	if (plan)
+		ReleaseCachedPlan(plan, CurrentResourceOwner);
+}
+
 static uint64
 store_execute(Statement *statement, Datum *values, const char *nulls,
 			  bool read_only, int expected, long limit)
 {
 	int			code;
 
-	if (statement->plan == NULL)
-		store_prepare(statement);
+	store_plan(statement);
 	code = SPI_execute_plan(statement->plan, values, nulls, read_only, limit);
 	if (code != expected)
 		elog(ERROR, "unexpected result of \"%s\": %s", statement->sql,
@@ -131,7 +161,6 @@ store_read(Statement *statement, Datum *values, const char *nulls)
 Portal
 store_cursor(Statement *statement, Datum *values, const char *nulls)
 {
-	if (statement->plan == NULL)
-		store_prepare(statement);
+	store_plan(statement);
 	return SPI_cursor_open(NULL, statement->plan, values, nulls, true);
 }

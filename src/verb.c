@@ -26,6 +26,7 @@
 
 #include "alone.h"
 #include "args.h"
+#include "budget.h"
 #include "param.h"
 #include "permit.h"
 #include "row.h"
@@ -317,6 +318,8 @@ call_write(Call *call, const char *kind, const char *note, const Decision *decis
 					 call->request->status, call->request->outcome))
 		elog(ERROR, "illegal move of a request by verb %s", call->verb);
 	row_write(call, kind, note, decision);
+	if (!call->request->nulls[REQ_RESERVED])
+		budget_settle(call);
 	call->effective = request_effective(call->request, call->now);
 	return STEP_WRITTEN;
 }

@@ -79,6 +79,7 @@ CREATE TABLE approval.requests (
 	completed_at		pg_catalog.timestamptz,
 	reconciled_by		pg_catalog.text,
 	repeat_key			approval.digest,
+	reserved			pg_catalog.int4,
 	events				pg_catalog.int4 NOT NULL,
 	row_digest			approval.digest NOT NULL,
 	head				approval.digest NOT NULL,

@@ -98,7 +98,7 @@ CREATE TABLE approval.members (
 	CONSTRAINT members_pkey PRIMARY KEY (tenant, reviewer_group, actor)
 );
 
-/* amounts approved automatically; what became of the request says whether they count */
+/* amounts approved automatically, and what became of them */
 CREATE TABLE approval.budget_entries (
 	tenant				pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
 	request_id			approval.ulid NOT NULL,
@@ -109,9 +109,15 @@ CREATE TABLE approval.budget_entries (
 	key					pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
 	amount				pg_catalog.numeric NOT NULL,
 	at					pg_catalog.timestamptz NOT NULL,
+	use_by				pg_catalog.timestamptz,
+	consumed_at			pg_catalog.timestamptz,
+	released_at			pg_catalog.timestamptz,
 	CONSTRAINT budget_entries_pkey PRIMARY KEY (tenant, request_id, tool_tenant, budget)
 );
-CREATE INDEX budget_entries_window ON approval.budget_entries (tenant, server, tool, tool_tenant, budget, at);
+CREATE INDEX budget_entries_window ON approval.budget_entries (tenant, server, tool, tool_tenant, budget, at)
+	INCLUDE (key, amount) WHERE released_at IS NULL;
+CREATE INDEX budget_entries_unused ON approval.budget_entries (tenant, server, tool, tool_tenant, budget, use_by)
+	WHERE released_at IS NULL AND consumed_at IS NULL;
 
 CREATE TABLE approval.grants (
 	tenant				pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
@@ -176,6 +182,6 @@ COMMENT ON TABLE approval.rules IS 'The rules of a tool in order; the first whos
 COMMENT ON TABLE approval.seen_definitions IS 'Tool definitions that gateways brought with a proposal and that are not the reviewed one.';
 COMMENT ON TABLE approval.freezes IS 'Tools, or (tool '''') whole tenants, for which nothing is proposed or consumed; tenant * for all of them.';
 COMMENT ON TABLE approval.members IS 'Who belongs to a group of reviewers, in one tenant or (*) in every tenant.';
-COMMENT ON TABLE approval.budget_entries IS 'What was approved automatically against a budget, and when. An entry counts unless its request was withdrawn, has lapsed unused, or was reconciled as failed.';
+COMMENT ON TABLE approval.budget_entries IS 'What was approved automatically against a budget, and when. An entry counts until its request is withdrawn, lapses unused, or is reconciled as failed (released_at).';
 COMMENT ON TABLE approval.grants IS 'Standing grants: proposals that a person has allowed in advance, bounded in time and number.';
 COMMENT ON TABLE approval.policy_events IS 'Append-only: every change of policy with before and after, chained by hash within a tenant.';

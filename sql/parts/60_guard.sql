@@ -13,6 +13,11 @@ LANGUAGE c AS 'MODULE_PATHNAME', 'approval_guard_append_only';
 REVOKE ALL ON FUNCTION approval.guard_append_only FROM PUBLIC;
 COMMENT ON FUNCTION approval.guard_append_only IS 'Trigger: decisions and events are only ever added.';
 
+CREATE FUNCTION approval.guard_entry() RETURNS pg_catalog.trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'approval_guard_entry';
+REVOKE ALL ON FUNCTION approval.guard_entry FROM PUBLIC;
+COMMENT ON FUNCTION approval.guard_entry IS 'Trigger: entries of budgets change by verbs only; nothing is removed.';
+
 CREATE FUNCTION approval.table_changed() RETURNS pg_catalog.trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'approval_table_changed';
 REVOKE ALL ON FUNCTION approval.table_changed FROM PUBLIC;
@@ -41,9 +46,9 @@ CREATE TRIGGER guard BEFORE UPDATE OR DELETE ON approval.policy_events
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON approval.policy_events
 	FOR EACH STATEMENT EXECUTE FUNCTION approval.guard_append_only();
 CREATE TRIGGER guard BEFORE UPDATE OR DELETE ON approval.budget_entries
-	FOR EACH ROW EXECUTE FUNCTION approval.guard_append_only();
+	FOR EACH ROW EXECUTE FUNCTION approval.guard_entry();
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON approval.budget_entries
-	FOR EACH STATEMENT EXECUTE FUNCTION approval.guard_append_only();
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.guard_entry();
 
 DO $do$
 DECLARE

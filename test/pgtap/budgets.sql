@@ -106,6 +106,7 @@ BEGIN
 	ELSIF what LIKE 'lapse%' THEN
 		PERFORM set_config('session_replication_role', 'replica', true);
 		UPDATE approval.requests SET use_by = clock_timestamp() - interval '1 second' WHERE id = i;
+		UPDATE approval.budget_entries SET use_by = clock_timestamp() - interval '1 second' WHERE request_id = i;
 		PERFORM set_config('session_replication_role', 'origin', true);
 	ELSIF what <> 'nothing' THEN
 		p := t.row('runner', format('approval.consume(%L, ''pay'', %L, ''run-1'')', i, (t.stored(i)).arguments));
@@ -123,6 +124,16 @@ SELECT is(t.pay_and(what), answer, format('after %s', what)) FROM (VALUES
 	('nothing', 'review budget_exceeded'), ('cancel', 'auto rule'), ('revoke', 'auto rule'), ('lapse', 'auto rule'),
 	('consume', 'review budget_exceeded'), ('succeeded', 'review budget_exceeded'), ('failed', 'review budget_exceeded'),
 	('unknown', 'review budget_exceeded'), ('reconciled failed', 'auto rule'), ('reconciled succeeded', 'review budget_exceeded')) AS v(what, answer);
+SELECT t.fresh();
+-- a lapsed one is put away by expire_due
+SET approval.use_within = '1s';
+SELECT t.pay('1000') AS i \gset
+SET approval.use_within = '1h';
+SELECT pg_sleep(1.1);
+SELECT cmp_ok(t.row('admin', 'approval.expire_due()')::text::int, '>=', 1, 'something is put away');
+SELECT is((t.stored(:'i')).status || ' ' || (t.stored(:'i')).cause, 'expired use_deadline', 'the approval that nobody used');
+SELECT isnt((SELECT released_at FROM approval.budget_entries WHERE request_id = :'i'), NULL, 'which is released');
+SELECT is(t.try('1000'), 'auto rule', 'so that there is room again');
 SELECT t.fresh();
 
 -- what takes nothing
