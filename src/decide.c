@@ -11,6 +11,7 @@
 #include "utils/builtins.h"
 
 #include "args.h"
+#include "edit.h"
 #include "event.h"
 #include "grant.h"
 #include "param.h"
@@ -38,8 +39,7 @@ typedef struct Verdict
 	const text *arguments;		/* NULL: as they are */
 	const char *result;			/* text for the model, with reject */
 	const char *note;
-	const char *edited;			/* canonical text of arguments, or NULL */
-	int			edited_len;
+	Edited		edited;			/* the same in canonical form */
 } Verdict;
 
 static Statement select_decisions = {
@@ -61,18 +61,6 @@ static bool
 same_digest(const Digest *a, const Digest *b)
 {
 	return memcmp(a, b, sizeof(Digest)) == 0;
-}
-
-/* What the action would hash to with the verdict's arguments. */
-static void
-edited_hash(const Request *request, const Verdict *verdict, Digest *out)
-{
-	Action		action;
-
-	subject_action(request, &action);
-	action.arguments = verdict->edited;
-	action.arguments_len = verdict->edited_len;
-	hash_action(&action, out);
 }
 
 /* Whether the actor's last decision on this row is this very verdict. */
@@ -103,9 +91,9 @@ own_repeat(const Call *call, const Verdict *verdict)
 	if (strcmp(SPI_getvalue(row, desc, 1), verdict->approve ? VERDICT_APPROVE : VERDICT_REJECT) != 0 ||
 		!same_text(SPI_getvalue(row, desc, 5), verdict->result))
 		return false;
-	if (verdict->edited == NULL)
+	if (verdict->edited.text == NULL)
 		return same_digest(seen, verdict->seen) && same_digest(review, seen);
-	edited_hash(call->request, verdict, &wanted);
+	edit_hash(call->request, &verdict->edited, &wanted);
 	return same_digest(seen, verdict->seen) && same_digest(action, &wanted);
 }
 
@@ -132,7 +120,7 @@ owner_may_confirm(const Request *request, const Registered *registered)
 	return registered->ntools > 0 && DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]) == 1;
 }
 
-/* The requester in any guise: the login, the actor, or the person behind it. */
+/* The requester in any guise: the login, the actor, the person behind it, or who made it another action. */
 static bool
 asks_for_itself(const Call *call, const Registered *registered)
 {
@@ -141,80 +129,9 @@ asks_for_itself(const Call *call, const Registered *registered)
 	return (setting_separate_logins &&
 			request_text_is(request, REQ_REQUESTER_LOGIN, call->caller->login)) ||
 		request_text_is(request, REQ_REQUESTED_BY, call->actor) ||
+		request_text_is(request, REQ_EDITED_BY, call->actor) ||
 		(request_text_is(request, REQ_ON_BEHALF_OF, call->actor) &&
 		 !owner_may_confirm(request, registered));
-}
-
-static bool
-edits_allowed(const Registered *registered)
-{
-	int			i;
-
-	for (i = 0; i < registered->ntools; i++)
-		if (strcmp(registered->tools[i].edits, "free") != 0)
-			return false;
-	return true;
-}
-
-/* The stricter of what was asked for and what the edit asks for. */
-static void
-raise_quorum(Request *request, const Policy *policy)
-{
-	if (policy->approvals_needed > DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]))
-	{
-		request_set(request, REQ_APPROVALS_NEEDED, Int32GetDatum(policy->approvals_needed));
-		if (policy->reviewer_group)
-			request_set_text(request, REQ_REVIEWER_GROUP, policy->reviewer_group);
-	}
-	else if (request->nulls[REQ_REVIEWER_GROUP])
-		request_set_text(request, REQ_REVIEWER_GROUP, policy->reviewer_group);
-}
-
-/*
- * Puts the corrected arguments in the place of the proposed ones, which stay
- * beside them.  The agent's preview was of the proposal, so it goes; approvals
- * were of the proposal too, so they do not count any more.
- */
-static Step
-apply_edit(Call *call, const Verdict *verdict, const Registered *registered)
-{
-	Request    *request = call->request;
-	Action		action;
-	Subject		subject = {0};
-	Policy		policy;
-
-	subject_action(request, &action);
-	action.arguments = verdict->edited;
-	action.arguments_len = verdict->edited_len;
-	subject.action = &action;
-	subject.nroles = -1;
-	policy_evaluate(registered, &subject, &policy);
-	if (policy.mode == MODE_DENY)
-		return call_refuse(call, REASON_TOOL_DENIED);
-	if (request->nulls[REQ_PROPOSED_ARGUMENTS])
-	{
-		request_set(request, REQ_PROPOSED_ARGUMENTS, request->values[REQ_ARGUMENTS]);
-		request_set(request, REQ_PROPOSED_HASH, request->values[REQ_ACTION_HASH]);
-	}
-	raise_quorum(request, &policy);
-	if (policy.policy_version)
-		request_set(request, REQ_POLICY_VERSION, Int32GetDatum(policy.policy_version));
-	request_set(request, REQ_APPROVALS, Int32GetDatum(0));
-	request_set_null(request, REQ_PREVIEW);
-	subject_bind(request, &action, policy.summary_template);
-	return STEP_WRITTEN;
-}
-
-/* Whether the verdict brings arguments other than those of the row. */
-static bool
-is_edit(const Request *request, const Verdict *verdict)
-{
-	Digest		wanted;
-
-	if (verdict->edited == NULL)
-		return false;
-	edited_hash(request, verdict, &wanted);
-	return !same_digest(&wanted, request_digest_at(request, REQ_ACTION_HASH));
 }
 
 /* One voice more: enough of them decide. */
@@ -236,27 +153,41 @@ count_approval(Call *call, const char *kind)
 	return kind;
 }
 
+/*
+ * Approves other arguments: within what the tool lets reviewers change that is
+ * an approval of them; beyond, it is a proposal, and somebody else approves.
+ */
+static Step
+apply_edit(Call *call, const Verdict *verdict, const Registered *registered, const Decision *decision)
+{
+	switch (edit_scope(call, registered, &verdict->edited))
+	{
+		case EDIT_NOT_ALLOWED:
+			errors_member(&call->refusal, "problem", "edits_not_allowed");
+			return call_refuse(call, REASON_BAD_DECISION);
+		case EDIT_APPROVES:
+			if (edit_apply(call, registered, &verdict->edited) == STEP_REFUSED)
+				return STEP_REFUSED;
+
+			/* it may ask for another group than the one checked */
+			if (!quorum_member(call))
+				return call_refuse(call, REASON_NOT_ELIGIBLE);
+			return call_write(call, count_approval(call, EVENT_EDITED), verdict->note, decision);
+		case EDIT_PROPOSES:
+			if (edit_apply(call, registered, &verdict->edited) == STEP_REFUSED)
+				return STEP_REFUSED;
+			request_set_text(call->request, REQ_EDITED_BY, call->actor);
+			return call_write(call, EVENT_AMENDED, verdict->note, NULL);
+	}
+	return STEP_REFUSED;
+}
+
 static Step
 apply_approve(Call *call, const Verdict *verdict, const Registered *registered, const Decision *decision)
 {
-	const char *kind = EVENT_APPROVED;
-
-	if (is_edit(call->request, verdict))
-	{
-		if (!edits_allowed(registered))
-		{
-			errors_member(&call->refusal, "problem", "edits_not_allowed");
-			return call_refuse(call, REASON_BAD_DECISION);
-		}
-		if (apply_edit(call, verdict, registered) == STEP_REFUSED)
-			return STEP_REFUSED;
-
-		/* the edit may ask for another group than the one checked */
-		if (!quorum_member(call))
-			return call_refuse(call, REASON_NOT_ELIGIBLE);
-		kind = EVENT_EDITED;
-	}
-	return call_write(call, count_approval(call, kind), verdict->note, decision);
+	if (edit_changes(call->request, &verdict->edited))
+		return apply_edit(call, verdict, registered, decision);
+	return call_write(call, count_approval(call, EVENT_APPROVED), verdict->note, decision);
 }
 
 /* One rejection is a veto, and ends what was granted in advance. */
@@ -279,6 +210,15 @@ apply_reject(Call *call, const Verdict *verdict, const Registered *registered, c
 		grant_rejected(call, &subject);
 	}
 	return call_write(call, EVENT_REJECTED, verdict->note, decision);
+}
+
+/* An edit that went beyond the tool's paths, by this actor, once more. */
+static bool
+own_edit_again(const Call *call, const Verdict *verdict)
+{
+	return verdict->approve && verdict->edited.text != NULL &&
+		request_text_is(call->request, REQ_EDITED_BY, call->actor) &&
+		!edit_changes(call->request, &verdict->edited);
 }
 
 /* Whether this actor may give this verdict on the row as it is; else a refusal. */
@@ -309,7 +249,7 @@ decide_on(Call *call, Verdict *verdict)
 	if (!caller_may_judge(call->caller))
 		return call_refuse(call, REASON_NOT_ELIGIBLE);
 	if (verdict->arguments &&
-		(verdict->edited = subject_arguments(call, verdict->arguments, &verdict->edited_len)) == NULL)
+		(verdict->edited.text = subject_arguments(call, verdict->arguments, &verdict->edited.len)) == NULL)
 		return STEP_REFUSED;
 	if (!call_lock(call, verdict->id))
 		return STEP_REFUSED;
@@ -317,7 +257,8 @@ decide_on(Call *call, Verdict *verdict)
 		return call_refuse(call, REASON_ROW_TAMPERED);
 	if (call->effective.status != STATUS_PENDING)
 		return decide_too_late(call, verdict);
-	if (DatumGetInt32(call->request->values[REQ_APPROVALS]) > 0 && own_repeat(call, verdict))
+	if ((DatumGetInt32(call->request->values[REQ_APPROVALS]) > 0 && own_repeat(call, verdict)) ||
+		own_edit_again(call, verdict))
 		return STEP_UNCHANGED;
 	registered = registry_find(call->tenant, request_text(call->request, REQ_SERVER),
 							   request_text(call->request, REQ_TOOL));

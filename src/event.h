@@ -18,6 +18,7 @@
 #define EVENT_PROPOSED "proposed"
 #define EVENT_APPROVED "approved"
 #define EVENT_EDITED "edited"
+#define EVENT_AMENDED "amended"
 #define EVENT_REJECTED "rejected"
 #define EVENT_VOTED "voted"
 #define EVENT_CANCELLED "cancelled"

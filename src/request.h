@@ -65,6 +65,7 @@
 	C(RULE_REASON, "rule_reason", TEXT, B_P) \
 	C(POLICY_VERSION, "policy_version", INT4, B_P) \
 	C(GRANT_ID, "grant_id", ULID, B_P) \
+	C(EDITED_BY, "edited_by", TEXT, B_P) \
 	C(REVIEWER_GROUP, "reviewer_group", TEXT, B_P) \
 	C(APPROVALS, "approvals", INT4, B_P) \
 	C(APPROVALS_NEEDED, "approvals_needed", INT4, B_P) \

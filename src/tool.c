@@ -121,16 +121,19 @@ compile_keys(Tool *tool, Problem *problem)
 {
 	int			i;
 
+	char	   *why = NULL;
+
 	tool->nkeys = tool->key_paths.count;
 	tool->keys = palloc0(sizeof(JsonPath *) * (tool->nkeys + 1));
 	for (i = 0; i < tool->nkeys; i++)
 	{
-		char	   *why = NULL;
-
 		tool->keys[i] = condition_compile_path(tool->key_paths.names[i], &why);
 		if (tool->keys[i] == NULL)
 			return document_problem(problem, psprintf("$.key_paths[%d]", i), why);
 	}
+	for (i = 0; i < tool->edit_paths.count; i++)
+		if (condition_compile_path(tool->edit_paths.names[i], &why) == NULL)
+			return document_problem(problem, psprintf("$.edit_paths[%d]", i), why);
 	return true;
 }
 

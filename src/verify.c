@@ -172,7 +172,7 @@ check_row(Request *request, SPITupleTable *events, uint64 count)
 static const char *
 verdict_of(const char *kind)
 {
-	if (strcmp(kind, EVENT_APPROVED) == 0 || strcmp(kind, EVENT_EDITED) == 0)
+	if (strcmp(kind, EVENT_APPROVED) == 0 || strcmp(kind, EVENT_VOTED) == 0 || strcmp(kind, EVENT_EDITED) == 0)
 		return "approve";
 	return strcmp(kind, EVENT_REJECTED) == 0 ? "reject" : NULL;
 }

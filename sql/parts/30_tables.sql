@@ -56,6 +56,7 @@ CREATE TABLE approval.requests (
 	rule_reason			pg_catalog.text,
 	policy_version		pg_catalog.int4,
 	grant_id			approval.ulid,
+	edited_by			pg_catalog.text,
 	reviewer_group		pg_catalog.text,
 	approvals			pg_catalog.int4 NOT NULL,
 	approvals_needed	pg_catalog.int4 NOT NULL,

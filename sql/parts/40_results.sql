@@ -36,6 +36,7 @@ CREATE TYPE approval.request AS (
 	rule_reason	pg_catalog.text,
 	policy_version	pg_catalog.int4,
 	grant_id	approval.ulid,
+	edited_by	pg_catalog.text,
 	reviewer_group	pg_catalog.text,
 	approvals	pg_catalog.int4,
 	approvals_needed	pg_catalog.int4,

@@ -94,7 +94,7 @@ RETURNS approval.request
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_edit';
 REVOKE ALL ON FUNCTION approval.edit FROM PUBLIC;
 COMMENT ON FUNCTION approval.edit IS
-'Approves with corrected arguments. They go through policy again; the proposal stays beside them (proposed_arguments), and only the corrected action can be consumed. Required: id, seen, arguments (22004 for NULL). Errors as of decide, and PT403 tool_denied.';
+'Approves with corrected arguments. They go through policy again, and may need more approvals than the proposal; earlier approvals do not count for them. The proposal stays beside them (proposed_arguments), and only the corrected action can be consumed. Where the tool''s option edits is none there are no edits (PT422 bad_decision, DETAIL.problem edits_not_allowed); where it is tighten and the edit changes more than its edit_paths, the editor becomes a requester (edited_by): the request stays pending, and somebody else approves. Required: id, seen, arguments (22004 for NULL). Errors as of decide, and PT403 tool_denied.';
 
 CREATE FUNCTION approval.cancel(
 	id approval.ulid,

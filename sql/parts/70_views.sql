@@ -22,7 +22,7 @@ SELECT u.*
 SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.tool, r.class, r.risk,
 	   CASE WHEN r.expires_at OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp() THEN 'expired' ELSE 'pending' END AS status, NULL::pg_catalog.text AS outcome,
 	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
-	   r.summary, r.preview, approval.preview_diff(r.preview) AS diff, r.gate_reason, r.rule, r.rule_reason, r.policy_version,
+	   r.summary, r.preview, approval.preview_diff(r.preview) AS diff, r.gate_reason, r.rule, r.rule_reason, r.policy_version, r.edited_by,
 	   r.agent_reason, '{agent_reason,preview,diff}'::pg_catalog.text[] AS unverified, r.requested_by, r.on_behalf_of, r.assignee,
 	   r.approvals, r.approvals_needed, r.reviewer_group,
 	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
@@ -34,7 +34,7 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.tool, r.class, r.risk,
 	   r.status AS status, 'unknown' AS outcome,
 	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
-	   r.summary, r.preview, approval.preview_diff(r.preview) AS diff, r.gate_reason, r.rule, r.rule_reason, r.policy_version,
+	   r.summary, r.preview, approval.preview_diff(r.preview) AS diff, r.gate_reason, r.rule, r.rule_reason, r.policy_version, r.edited_by,
 	   r.agent_reason, '{agent_reason,preview,diff}'::pg_catalog.text[] AS unverified, r.requested_by, r.on_behalf_of, r.assignee,
 	   r.approvals, r.approvals_needed, r.reviewer_group,
 	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
@@ -46,7 +46,7 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.tool, r.class, r.risk,
 	   r.status AS status, 'unknown' AS outcome,
 	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
-	   r.summary, r.preview, approval.preview_diff(r.preview) AS diff, r.gate_reason, r.rule, r.rule_reason, r.policy_version,
+	   r.summary, r.preview, approval.preview_diff(r.preview) AS diff, r.gate_reason, r.rule, r.rule_reason, r.policy_version, r.edited_by,
 	   r.agent_reason, '{agent_reason,preview,diff}'::pg_catalog.text[] AS unverified, r.requested_by, r.on_behalf_of, r.assignee,
 	   r.approvals, r.approvals_needed, r.reviewer_group,
 	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
@@ -69,7 +69,7 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 	   CASE WHEN r.outcome OPERATOR(pg_catalog.=) 'in_flight' AND r.lease_until OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp() THEN 'unknown'
 			ELSE r.outcome END AS outcome,
 	   r.mode, r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash, r.summary,
-	   r.gate_reason, r.rule, r.rule_reason, r.policy_version, r.grant_id, r.agent_reason,
+	   r.gate_reason, r.rule, r.rule_reason, r.policy_version, r.grant_id, r.edited_by, r.agent_reason,
 	   r.requester_login, r.requested_by, r.on_behalf_of,
 	   r.decided_by, r.decided_at, r.denial, r.executor_login, r.execution_id, r.attempt,
 	   r.result, r.proposed_at, r.expires_at, r.use_by, r.consumed_at, r.lease_until, r.completed_at, r.reconciled_by,

@@ -74,7 +74,7 @@ SELECT format('approval.%s', CASE verb WHEN 'r' THEN format('register_tool(''new
 	('r', '{"max_attempts":2}', '$.max_attempts'), ('r', '{"idempotent":true,"max_attempts":0}', '$.max_attempts'),
 	('r', '{"lease":"soon"}', '$.lease'), ('r', '{"lease":"-1 minute"}', '$.lease'), ('r', '{"lease":0}', '$.lease'), ('r', '{"lease":true}', '$.lease'), ('r', '{"lease":"infinity"}', '$.lease'),
 	('r', '{"decide_within":"100 years"}', '$.decide_within'), ('r', '{"use_within":"0 s"}', '$.use_within'), ('r', '{"cool_down":[]}', '$.cool_down'), ('r', '{"retry_within":"x"}', '$.retry_within'),
-	('r', '{"edits":"some"}', '$.edits'), ('r', '{"edit_paths":["$.a"]}', '$.edit_paths'), ('r', '{"owner_may_confirm":true,"approvals_needed":2}', '$.owner_may_confirm'),
+	('r', '{"edits":"some"}', '$.edits'), ('r', '{"edit_paths":["$.a"]}', '$.edit_paths'), ('r', '{"edits":"tighten","edit_paths":["a"]}', '$.edit_paths[0]'), ('r', '{"owner_may_confirm":true,"approvals_needed":2}', '$.owner_may_confirm'),
 	('r', '{"roles":"support"}', '$.roles'), ('r', '{"roles":[1]}', '$.roles[0]'), ('r', '{"roles":["a",""]}', '$.roles[1]'), ('r', '{"executors":{}}', '$.executors'), ('r', '{"executors":[null]}', '$.executors[0]'),
 	('r', '{"key_paths":["order"]}', '$.key_paths[0]'), ('r', '{"key_paths":["$.a","$.b[*]"]}', '$.key_paths[1]'),
 	('r', '{"summary_template":"{a"}', '$.summary_template'), ('r', '{"summary_template":"a}"}', '$.summary_template'), ('r', '{"summary_template":"{}"}', '$.summary_template'),
