@@ -99,22 +99,6 @@ amount_of(const Budget *budget, Jsonb *arguments)
 	return value->val.numeric;
 }
 
-/* A number and the string of its digits are one key: an agent must not have two. */
-static const char *
-key_of(const Budget *budget, Jsonb *arguments)
-{
-	JsonbValue *value;
-
-	if (budget->key == NULL)
-		return "";
-	value = condition_select(budget->key, arguments);
-	if (value && value->type == jbvString && value->val.string.len > 0)
-		return pnstrdup(value->val.string.val, value->val.string.len);
-	if (value && value->type == jbvNumeric)
-		return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)));
-	return NULL;
-}
-
 static bool
 take_turn(const Call *call, const Subject *subject, const Reservation *reservation)
 {
@@ -237,7 +221,7 @@ reserve_one(const Call *call, Subject *subject, const Tool *tool, const Budget *
 	reservation->tool_tenant = pstrdup(tool->tenant);
 	reservation->budget = pstrdup(budget->name);
 	reservation->amount = amount_of(budget, policy_arguments(subject));
-	reservation->key = key_of(budget, policy_arguments(subject));
+	reservation->key = budget->key ? condition_key(budget->key, policy_arguments(subject)) : "";
 	if (reservation->amount == NULL || reservation->key == NULL)
 		*why = GATE_BUDGET_UNUSABLE;
 	else if (!only_look && !take_turn(call, subject, reservation))

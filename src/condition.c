@@ -246,3 +246,20 @@ condition_select(const JsonPath *path, Jsonb *arguments)
 	}
 	return value;
 }
+
+/*
+ * The string or number that a path selects, as a key: a number and the string
+ * of its digits are one key, so that an agent has not two for one thing.  NULL
+ * for anything else.
+ */
+char *
+condition_key(const JsonPath *path, Jsonb *arguments)
+{
+	JsonbValue *value = condition_select(path, arguments);
+
+	if (value && value->type == jbvString && value->val.string.len > 0)
+		return pnstrdup(value->val.string.val, value->val.string.len);
+	if (value && value->type == jbvNumeric)
+		return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)));
+	return NULL;
+}

@@ -31,5 +31,6 @@ extern JsonPath *condition_compile(const char *text, const ConditionLimits *limi
 extern JsonPath *condition_compile_path(const char *text, char **problem);
 extern Truth condition_test(const JsonPath *path, Jsonb *arguments);
 extern JsonbValue *condition_select(const JsonPath *path, Jsonb *arguments);
+extern char *condition_key(const JsonPath *path, Jsonb *arguments);
 
 #endif							/* APPROVAL_CONDITION_H */

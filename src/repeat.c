@@ -44,7 +44,7 @@ add_text(const char *text)
 	digest_add(text, strlen(text) + 1);
 }
 
-/* One text for each key path; NULL if one of them selects no single value. */
+/* One text for each key path; none if one of them selects no string or number. */
 static List *
 selected_texts(const Tool *tool, Jsonb *arguments)
 {
@@ -53,11 +53,11 @@ selected_texts(const Tool *tool, Jsonb *arguments)
 
 	for (i = 0; i < tool->nkeys; i++)
 	{
-		JsonbValue *value = condition_select(tool->keys[i], arguments);
+		char	   *key = condition_key(tool->keys[i], arguments);
 
-		if (value == NULL)
+		if (key == NULL)
 			return NIL;
-		texts = lappend(texts, JsonbToCString(NULL, &JsonbValueToJsonb(value)->root, 0));
+		texts = lappend(texts, key);
 	}
 	return texts;
 }
