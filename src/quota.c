@@ -189,7 +189,7 @@ static bool
 conversation_allows(Call *call, const char *conversation_id, TimestampTz now, int64 size)
 {
 	Quota		quota = {"conversation", 0, 0, setting_quota_conversation, setting_quota_conversation_bytes * INT64CONST(1024)};
-	Waiting		waiting = {.now = now, .limit = setting_quota_conversation};
+	Waiting		waiting = {.now = now,.limit = setting_quota_conversation};
 	Digest		whose;
 
 	if (conversation_id[0] == '\0' || (quota.limit == 0 && quota.limit_bytes == 0))
@@ -212,7 +212,7 @@ tenant_allows(Call *call, TimestampTz now, int64 size)
 {
 	Quota		tenant = {"tenant", 0, 0, setting_quota_tenant, setting_quota_tenant_bytes * INT64CONST(1024)};
 	Quota		login = {"login", 0, 0, setting_quota_login, setting_quota_login_bytes * INT64CONST(1024)};
-	Waiting		waiting = {.now = now, .login = call->caller->login, .limit = setting_quota_tenant};
+	Waiting		waiting = {.now = now,.login = call->caller->login,.limit = setting_quota_tenant};
 	Digest		whose;
 
 	whose_digest(call, call->caller->login, &whose);
