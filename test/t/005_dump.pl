@@ -11,7 +11,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Wire;
 
-my @TABLES = qw(requests decisions events refusal_log logins keys);
+my @TABLES = qw(requests decisions events refusal_log logins keys
+  tools rules seen_definitions freezes members budget_entries grants policy_events);
 
 my $node = new_node('source', conf => "fsync = off\n");
 $node->start;
@@ -98,6 +99,29 @@ is( $runner->run(
 	$s->close;
 	wait_past($root, $request{expired}{expires_at});
 }
+
+# Policy: a tool with rules and a budget of which six are spent, a definition
+# that nobody has reviewed, a freeze, a group and a grant.
+$root->run('CREATE ROLE gw LOGIN');
+$root->run('GRANT approval_requester TO gw');
+$root->run("SELECT approval.register_login('gw', 'gateway', 'gateway:mcp')");
+$root->run($_) for
+  q(SELECT approval.register_tool('pay', 'action', '{"expects":{"amount":"nonnegative"},"cool_down":"1 hour","lease":"7 minutes",
+	"budgets":[{"name":"d","amount":"$.amount","limit":10,"within":"1 day"}],
+	"rules":[{"condition":"$.amount <= 100","mode":"auto"},{"mode":"review","reviewer_group":"board"}]}', tenant => '')),
+  q(SELECT approval.register_tool('ask', 'action', tenant => '')),
+  q(SELECT approval.register_tool('every', 'knowledge', '{"default_mode":"inline"}', tenant => '*')),
+  q(SELECT approval.freeze_tool('frozen', tenant => '')),
+  q(SELECT approval.add_member('board', 'user:alice', tenant => '')),
+  q(SELECT approval.allow('ask', 'agent', now() + interval '1 day', 2, tenant => ''));
+is( $agent->run("SELECT mode FROM approval.propose('p1', 'pay', '{\"amount\":6}', tenant => '')")->value,
+	'auto', 'six are spent');
+is( $agent->run("SELECT gate_reason FROM approval.propose('a1', 'ask', '{}', tenant => '')")->value,
+	'grant', 'a grant is used once');
+my $gw = Wire->new($node, user => 'gw');
+$gw->run("SELECT approval.propose('g1', 'ask', '{}', definition => '{\"name\":\"ask\"}')");
+$gw->close;
+
 is_deeply(
 	[
 		map { "@$_" } @{
@@ -133,7 +157,8 @@ sub contents
 	  map { join ',', @{$_} } @{
 		$s->run(
 			'SELECT last_value, is_called FROM approval.events_seq UNION ALL'
-			  . ' SELECT last_value, is_called FROM approval.refusal_log_id_seq'
+			  . ' SELECT last_value, is_called FROM approval.refusal_log_id_seq UNION ALL'
+			  . ' SELECT last_value, is_called FROM approval.policy_version_seq'
 		)->{rows}
 	  };
 	return \%contents;
@@ -215,6 +240,36 @@ sub check_restore
 		)->value,
 		't',
 		"$name: event numbers go on");
+	is_deeply(
+		[
+			map {
+				my $answer = $agent->query(
+					"SELECT mode || ' ' || gate_reason FROM approval.propose('n' || $_->[0], '$_->[1]', '$_->[2]', tenant => '')"
+				);
+				$answer->sqlstate ? $answer->verdict : $answer->value
+			} [ 1, 'pay', '{"amount":5}' ],
+			[ 2, 'pay', '{"amount":4}' ],
+			[ 3, 'pay', '{"amount":101}' ],
+			[ 4, 'frozen', '{}' ],
+			[ 5, 'ask', '{}' ],
+			[ 6, 'ask', '{}' ],
+			[ 7, 'every', '{}' ]
+		],
+		[
+			'review budget_exceeded', 'auto rule',
+			'review rule', 'PT403 tool_frozen',
+			'auto grant', 'review no_rule',
+			'inline default'
+		],
+		"$name: policy is what it was");
+	is( $s->run(
+			"SELECT policy_version > (SELECT max(policy_version) FROM approval.requests)"
+			  . " FROM approval.update_tool('pay', '{\"description\":\"x\"}', tenant => '')"
+		)->value,
+		't',
+		"$name: and its versions go on");
+	is( $s->run("SELECT bool_and(v.ok) FROM unnest(ARRAY['', '*']) t, approval.verify_policy(t) v")->value,
+		't', "$name: its chains too");
 	is_deeply([ verify_all($s) ],
 		[], "$name: every chain verifies afterwards");
 	is( $s->query(
