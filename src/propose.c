@@ -269,7 +269,7 @@ admit(Call *call, Request *request, const Action *action, GateMode at_least, Adm
 		call_refuse(call, admission->policy.frozen ? REASON_TOOL_FROZEN : REASON_TOOL_RETIRED);
 		return false;
 	}
-	return admission->policy.mode != MODE_REVIEW || quota_allows(call, request);
+	return admission->policy.mode != MODE_REVIEW || quota_allows(call, request, action);
 }
 
 /*

@@ -60,10 +60,17 @@ typedef struct Quota
 	int64		limit_bytes;
 } Quota;
 
+/* A count belongs to a name, and to the quotas that it was made under. */
 static void
 whose_digest(const Call *call, const char *name, Digest *out)
 {
+	const int	quotas[] = {
+		setting_quota_conversation, setting_quota_login, setting_quota_tenant,
+		setting_quota_conversation_bytes, setting_quota_login_bytes, setting_quota_tenant_bytes
+	};
+
 	digest_start();
+	digest_add(quotas, sizeof(quotas));
 	digest_add(call->tenant, strlen(call->tenant) + 1);
 	digest_add(name, strlen(name) + 1);
 	digest_finish(out);
@@ -71,10 +78,11 @@ whose_digest(const Call *call, const char *name, Digest *out)
 
 static const RequestColumn sized_columns[] = {REQ_ARGUMENTS, REQ_PREVIEW, REQ_METADATA, REQ_AGENT_REASON};
 
+/* Its arguments are not in the row yet. */
 static int64
-size_of(const Request *request)
+size_of(const Request *request, const Action *action)
 {
-	int64		size = 0;
+	int64		size = action->arguments_len;
 	int			i;
 
 	for (i = 0; i < (int) lengthof(sized_columns); i++)
@@ -233,10 +241,10 @@ tenant_allows(Call *call, TimestampTz now, int64 size)
 
 /* Whether one more request may wait; if not, a refusal. */
 bool
-quota_allows(Call *call, const Request *request)
+quota_allows(Call *call, const Request *request, const Action *action)
 {
 	TimestampTz now = GetCurrentTimestamp();
-	int64		size = size_of(request);
+	int64		size = size_of(request, action);
 
 	return conversation_allows(call, request_text(request, REQ_CONVERSATION_ID), now, size) &&
 		tenant_allows(call, now, size);

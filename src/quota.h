@@ -8,8 +8,9 @@
 #ifndef APPROVAL_QUOTA_H
 #define APPROVAL_QUOTA_H
 
+#include "hash.h"
 #include "verb.h"
 
-extern bool quota_allows(Call *call, const Request *request);
+extern bool quota_allows(Call *call, const Request *request, const Action *action);
 
 #endif							/* APPROVAL_QUOTA_H */
