@@ -256,7 +256,9 @@ approval_allow(PG_FUNCTION_ARGS)
 	require(fcinfo, ARG_REQUESTER, "requester");
 	require(fcinfo, ARG_UNTIL, "until");
 	require(fcinfo, ARG_MAX_USES, "max_uses");
-	change_begin(&change, fcinfo, "allow", ARG_TENANT, ARG_ACTOR);
+	change_begin(&change, fcinfo, "allow", CHAIN_POLICY, ARG_TENANT, ARG_ACTOR);
+	if (strcmp(change.call.tenant, CALLER_ALL_TENANTS) == 0)
+		args_bad_value("tenant", "A grant is for one tenant.");
 	change_tool(&change, ARG_TOOL, ARG_SERVER);
 	change.note = args_text(fcinfo, ARG_NOTE, "note", ARGS_TEXT_LIMIT);
 	take_wish(&change, &wish);
@@ -280,7 +282,7 @@ approval_disallow(PG_FUNCTION_ARGS)
 	Datum		values[3];
 	char		nulls[3];
 
-	change_begin(&change, fcinfo, "disallow", 3, 2);
+	change_begin(&change, fcinfo, "disallow", CHAIN_POLICY, 3, 2);
 	change.note = args_text(fcinfo, 1, "reason", ARGS_TEXT_LIMIT);
 	change.before = stored(&change, id);
 	if (change.before == NULL)

@@ -4,7 +4,8 @@
  *	  A change of policy: who makes it, of what, from what, to what.
  *
  * Changes are rare, and made one after the other in the whole database, so
- * that their events form one chain for each tenant.
+ * that their events form a chain for each tenant.  Freezes have chains of their
+ * own, and wait for no other change.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +27,7 @@
 #include "param.h"
 #include "policy_event.h"
 
-#define CHANGE_COLUMNS 10
+#define CHANGE_COLUMNS 11
 
 static Statement next_version = {
 	.sql = "SELECT pg_catalog.nextval('approval.policy_version_seq'::pg_catalog.regclass)::pg_catalog.int4",
@@ -35,15 +36,15 @@ static Statement next_version = {
 
 static Statement select_head = {
 	.sql = "SELECT e.n, e.hash::pg_catalog.text FROM approval.policy_events e"
-	" WHERE e.tenant OPERATOR(pg_catalog.=) $1 ORDER BY e.n DESC",
-	.nparams = 1,
-	.types = {TEXTOID},
+	" WHERE e.tenant OPERATOR(pg_catalog.=) $1 AND e.chain OPERATOR(pg_catalog.=) $2 ORDER BY e.n DESC",
+	.nparams = 2,
+	.types = {TEXTOID, TEXTOID},
 };
 
 static Statement insert_event = {
-	.sql = "INSERT INTO approval.policy_events (tenant, n, at, verb, actor, login, role, client,"
+	.sql = "INSERT INTO approval.policy_events (tenant, chain, n, at, verb, actor, login, role, client,"
 	" server, tool, subject, policy_version, before, after, note, previous, hash)"
-	" VALUES ($1, $2, $3, $4, ($5::pg_catalog.text[])[1], ($5::pg_catalog.text[])[2], ($5::pg_catalog.text[])[3],"
+	" VALUES ($1, ($5::pg_catalog.text[])[9], $2, $3, $4, ($5::pg_catalog.text[])[1], ($5::pg_catalog.text[])[2], ($5::pg_catalog.text[])[3],"
 	" ($5::pg_catalog.text[])[4], ($5::pg_catalog.text[])[5], ($5::pg_catalog.text[])[6],"
 	" ($5::pg_catalog.text[])[7], $6, $7, $8, ($5::pg_catalog.text[])[8], $9::approval.digest, $10::approval.digest)",
 	.nparams = 10,
@@ -51,26 +52,29 @@ static Statement insert_event = {
 };
 
 /* One change at a time; readers are not kept waiting. */
-void
-change_lock(void)
+static void
+lock_chain(const char *chain)
 {
-	LockRelationOid(get_relname_relid("policy_events", get_namespace_oid("approval", false)),
-					ShareRowExclusiveLock);
+	const char *table = strcmp(chain, CHAIN_FREEZE) == 0 ? "freezes" : "policy_events";
+
+	LockRelationOid(get_relname_relid(table, get_namespace_oid("approval", false)),
+					ShareUpdateExclusiveLock);
 }
 
 /* Who acts, for which tenant; actor_argument -1: the login itself. */
 void
 change_begin(Change *change, FunctionCallInfo fcinfo, const char *verb,
-			 int tenant_argument, int actor_argument)
+			 const char *chain, int tenant_argument, int actor_argument)
 {
 	memset(change, 0, sizeof(*change));
+	change->chain = chain;
 	PreventCommandIfReadOnly(verb);
 	verb_begin(&change->call, fcinfo, verb);
 	change->call.tenant = caller_policy_tenant(change->call.caller,
 											   args_text(fcinfo, tenant_argument, "tenant", ARGS_KEY_LIMIT));
 	if (actor_argument >= 0 && !call_actor(&change->call, actor_argument, true))
 		errors_raise(&change->call.refusal);
-	change_lock();
+	lock_chain(change->chain);
 }
 
 /* For what belongs to no tenant but to the database. */
@@ -78,10 +82,11 @@ void
 change_begin_database(Change *change, FunctionCallInfo fcinfo, const char *verb)
 {
 	memset(change, 0, sizeof(*change));
+	change->chain = CHAIN_POLICY;
 	PreventCommandIfReadOnly(verb);
 	verb_begin(&change->call, fcinfo, verb);
 	change->call.tenant = CALLER_ALL_TENANTS;
-	change_lock();
+	lock_chain(change->chain);
 }
 
 void
@@ -119,15 +124,16 @@ change_bad_policy(Change *change, const char *place, const char *problem)
 	change_refuse(change, REASON_BAD_POLICY);
 }
 
-/* The last event of the tenant: its number, 0 for none, and its hash. */
+/* The last event of the chain: its number, 0 for none, and its hash. */
 static int
-head(const char *tenant, char **hash)
+head(const Change *change, char **hash)
 {
-	Datum		values[1];
+	Datum		values[2];
 	bool		isnull;
 
 	*hash = NULL;
-	values[0] = CStringGetTextDatum(tenant);
+	values[0] = CStringGetTextDatum(change->call.tenant);
+	values[1] = CStringGetTextDatum(change->chain);
 	if (store_run(&select_head, values, NULL, SPI_OK_SELECT, 1) == 0)
 		return 0;
 	*hash = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
@@ -141,6 +147,7 @@ make_event(const Change *change, int n, const char *previous, PolicyEvent *event
 	const Call *call = &change->call;
 
 	event->tenant = call->tenant;
+	event->chain = change->chain;
 	event->n = n;
 	event->at = call->now;
 	event->verb = call->verb;
@@ -161,9 +168,9 @@ make_event(const Change *change, int n, const char *previous, PolicyEvent *event
 static void
 store_event(const PolicyEvent *event)
 {
-	const char *texts[8] = {
+	const char *texts[9] = {
 		event->actor, event->login, event->role, event->client,
-		event->server, event->tool, event->subject, event->note
+		event->server, event->tool, event->subject, event->note, event->chain
 	};
 	char		hex[DIGEST_TEXT_LEN + 1];
 	Datum		values[10];
@@ -192,8 +199,8 @@ change_datum(const Change *change, int n)
 	const Call *call = &change->call;
 	TupleDesc	desc = lookup_rowtype_tupdesc(get_func_rettype(call->fcinfo->flinfo->fn_oid), -1);
 	const char *texts[CHANGE_COLUMNS] = {
-		call->tenant, NULL, NULL, call->verb, change->server, change->tool, change->subject,
-		NULL, change->before, change->after
+		call->tenant, change->chain, NULL, NULL, call->verb, change->server, change->tool,
+		change->subject, NULL, change->before, change->after
 	};
 	Datum		values[CHANGE_COLUMNS];
 	bool		nulls[CHANGE_COLUMNS];
@@ -205,11 +212,11 @@ change_datum(const Change *change, int n)
 		nulls[i] = (texts[i] == NULL);
 		values[i] = texts[i] ? CStringGetTextDatum(texts[i]) : (Datum) 0;
 	}
-	values[1] = Int32GetDatum(n);
-	values[2] = TimestampTzGetDatum(call->now);
-	values[7] = Int32GetDatum(change->policy_version);
-	nulls[1] = nulls[2] = false;
-	nulls[7] = change->policy_version == 0;
+	values[2] = Int32GetDatum(n);
+	values[3] = TimestampTzGetDatum(call->now);
+	values[8] = Int32GetDatum(change->policy_version);
+	nulls[2] = nulls[3] = false;
+	nulls[8] = change->policy_version == 0;
 	tuple = heap_form_tuple(desc, values, nulls);
 	ReleaseTupleDesc(desc);
 	return HeapTupleHeaderGetDatum(tuple->t_data);
@@ -221,7 +228,7 @@ change_event(Change *change)
 {
 	PolicyEvent event;
 	char	   *previous;
-	int			n = head(change->call.tenant, &previous) + 1;
+	int			n = head(change, &previous) + 1;
 
 	change->call.now = GetCurrentTimestamp();
 	make_event(change, n, previous, &event);

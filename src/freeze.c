@@ -45,11 +45,16 @@ static Statement delete_freeze = {
 	.types = {TEXTOID, TEXTOID, TEXTOID},
 };
 
+/*
+ * Nobody who holds a grant can keep the gate open: what is locked is passed
+ * over here, and found void at its next use, by the event of the freeze.
+ */
 static Statement void_grants = {
 	.sql = "UPDATE approval.grants g SET voided_at = pg_catalog.clock_timestamp(), voided_by = $4, void_reason = 'freeze'"
-	" WHERE (g.tenant OPERATOR(pg_catalog.=) $1 OR $1 OPERATOR(pg_catalog.=) '*')"
-	" AND ($3 OPERATOR(pg_catalog.=) '' OR (g.server OPERATOR(pg_catalog.=) $2 AND g.tool OPERATOR(pg_catalog.=) $3))"
-	" AND g.voided_at IS NULL",
+	" WHERE (g.tenant, g.id) OPERATOR(pg_catalog.=) ANY (SELECT f.tenant, f.id FROM approval.grants f"
+	" WHERE (f.tenant OPERATOR(pg_catalog.=) $1 OR $1 OPERATOR(pg_catalog.=) '*')"
+	" AND ($3 OPERATOR(pg_catalog.=) '' OR (f.server OPERATOR(pg_catalog.=) $2 AND f.tool OPERATOR(pg_catalog.=) $3))"
+	" AND f.voided_at IS NULL FOR NO KEY UPDATE SKIP LOCKED)",
 	.nparams = 4,
 	.types = {TEXTOID, TEXTOID, TEXTOID, TEXTOID},
 };
@@ -113,7 +118,7 @@ approval_freeze_tool(PG_FUNCTION_ARGS)
 {
 	Change		change;
 
-	change_begin(&change, fcinfo, "freeze_tool", 4, 3);
+	change_begin(&change, fcinfo, "freeze_tool", CHAIN_FREEZE, 4, 3);
 	change_tool(&change, 0, 2);
 	return freeze(&change, args_text(fcinfo, 1, "reason", ARGS_TEXT_LIMIT));
 }
@@ -124,7 +129,7 @@ approval_unfreeze_tool(PG_FUNCTION_ARGS)
 {
 	Change		change;
 
-	change_begin(&change, fcinfo, "unfreeze_tool", 4, 3);
+	change_begin(&change, fcinfo, "unfreeze_tool", CHAIN_FREEZE, 4, 3);
 	change_tool(&change, 0, 2);
 	return unfreeze(&change, args_text(fcinfo, 1, "reason", ARGS_TEXT_LIMIT));
 }
@@ -135,7 +140,7 @@ approval_freeze_tenant(PG_FUNCTION_ARGS)
 {
 	Change		change;
 
-	change_begin(&change, fcinfo, "freeze_tenant", 2, 1);
+	change_begin(&change, fcinfo, "freeze_tenant", CHAIN_FREEZE, 2, 1);
 	return freeze(&change, args_text(fcinfo, 0, "reason", ARGS_TEXT_LIMIT));
 }
 
@@ -145,6 +150,6 @@ approval_unfreeze_tenant(PG_FUNCTION_ARGS)
 {
 	Change		change;
 
-	change_begin(&change, fcinfo, "unfreeze_tenant", 2, 1);
+	change_begin(&change, fcinfo, "unfreeze_tenant", CHAIN_FREEZE, 2, 1);
 	return unfreeze(&change, args_text(fcinfo, 0, "reason", ARGS_TEXT_LIMIT));
 }

@@ -77,7 +77,7 @@ change_member(FunctionCallInfo fcinfo, const char *verb, bool add)
 
 	args_check_name("reviewer_group", reviewer_group, ARGS_KEY_LIMIT);
 	args_check_name("actor", actor, ARGS_KEY_LIMIT);
-	change_begin(&change, fcinfo, verb, 2, -1);
+	change_begin(&change, fcinfo, verb, CHAIN_POLICY, 2, -1);
 	if (strcmp(reviewer_group, "*") == 0)
 		args_bad_value("reviewer_group", "* stands for every approver, and is no group.");
 	change.subject = reviewer_group;

@@ -241,6 +241,25 @@ evaluate_tool(const Tool *tool, Subject *subject, Policy *policy)
 	strictest_reviewers(tool, policy);
 }
 
+/* A reason that is no verdict of the rules, but a doubt about the proposal. */
+static bool
+doubtful(const Policy *policy)
+{
+	return policy->mode == MODE_REVIEW && policy->gate_reason != GATE_RULE &&
+		policy->gate_reason != GATE_DEFAULT && policy->gate_reason != GATE_NO_RULE;
+}
+
+/* The doubt of either row stays the reason, whichever row is the stricter. */
+static void
+keep_doubt(Policy *policy, const Policy *row)
+{
+	if (policy->mode != MODE_REVIEW || !doubtful(row))
+		return;
+	policy->gate_reason = row->gate_reason;
+	policy->rule = 0;
+	policy->rule_reason = NULL;
+}
+
 /* Two rows for one tool: in every respect the stricter wins. */
 static void
 combine(Policy *policy, const Policy *other)
@@ -259,6 +278,8 @@ combine(Policy *policy, const Policy *other)
 	}
 	else if (own.reviewer_group == NULL)
 		policy->reviewer_group = other->reviewer_group;
+	keep_doubt(policy, other);
+	keep_doubt(policy, &own);
 	policy->approvals_needed = Max(own.approvals_needed, other->approvals_needed);
 	policy->policy_version = Max(own.policy_version, other->policy_version);
 	policy->retired = own.retired || other->retired;

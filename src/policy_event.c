@@ -18,6 +18,7 @@
 
 #include "args.h"
 #include "canonical.h"
+#include "change.h"
 #include "clock.h"
 #include "param.h"
 #include "policy_event.h"
@@ -29,9 +30,10 @@ static Statement select_events = {
 	.sql = "SELECT e.n, e.at, e.verb, e.actor, e.login, e.role, e.client, e.server, e.tool, e.subject,"
 	" e.policy_version, e.before::pg_catalog.text, e.after::pg_catalog.text, e.note,"
 	" e.previous::pg_catalog.text, e.hash::pg_catalog.text"
-	" FROM approval.policy_events e WHERE e.tenant OPERATOR(pg_catalog.=) $1 ORDER BY e.n",
-	.nparams = 1,
-	.types = {TEXTOID},
+	" FROM approval.policy_events e WHERE e.tenant OPERATOR(pg_catalog.=) $1"
+	" AND e.chain OPERATOR(pg_catalog.=) $2 ORDER BY e.n",
+	.nparams = 2,
+	.types = {TEXTOID, TEXTOID},
 };
 
 static void
@@ -74,6 +76,7 @@ policy_event_hash(const PolicyEvent *event, char hex[DIGEST_TEXT_LEN + 1])
 	append_json(&doc, "after", event->after);
 	append_member(&doc, "at", at);
 	append_json(&doc, "before", event->before);
+	append_member(&doc, "chain", event->chain);
 	append_member(&doc, "client", event->client);
 	append_member(&doc, "login", event->login);
 	appendStringInfo(&doc, ",\"n\":%d", event->n);
@@ -121,6 +124,7 @@ take_event(HeapTuple row, TupleDesc desc, PolicyEvent *event)
 typedef struct Chain
 {
 	const char *tenant;
+	const char *name;
 	int			n;				/* events so far */
 	char		head[DIGEST_TEXT_LEN + 1];
 	const char *problem;
@@ -129,7 +133,7 @@ typedef struct Chain
 static void
 follow(Chain *chain, HeapTuple row, TupleDesc desc)
 {
-	PolicyEvent event = {.tenant = chain->tenant};
+	PolicyEvent event = {.tenant = chain->tenant,.chain = chain->name};
 	char		hex[DIGEST_TEXT_LEN + 1];
 	char	   *stored = SPI_getvalue(row, desc, 16);
 
@@ -153,11 +157,12 @@ follow_all(Chain *chain)
 {
 	MemoryContext batch = AllocSetContextCreate(CurrentMemoryContext, "approval verify_policy", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old;
-	Datum		values[1];
+	Datum		values[2];
 	Portal		cursor;
 	uint64		i;
 
 	values[0] = CStringGetTextDatum(chain->tenant);
+	values[1] = CStringGetTextDatum(chain->name);
 	PushActiveSnapshot(GetTransactionSnapshot());
 	cursor = store_cursor(&select_events, values, NULL);
 	for (;;)
@@ -177,7 +182,7 @@ follow_all(Chain *chain)
 	PopActiveSnapshot();
 }
 
-/* verify_policy(tenant) */
+/* verify_policy(chain, tenant) */
 Datum
 approval_verify_policy(PG_FUNCTION_ARGS)
 {
@@ -189,8 +194,11 @@ approval_verify_policy(PG_FUNCTION_ARGS)
 	bool		nulls[4] = {false, false, false, false};
 	Datum		result;
 
+	chain.name = args_required(fcinfo, 0, "chain", ARGS_KEY_LIMIT);
+	if (strcmp(chain.name, CHAIN_POLICY) != 0 && strcmp(chain.name, CHAIN_FREEZE) != 0)
+		args_bad_value("chain", "One of policy and freeze.");
 	verb_begin(&call, fcinfo, "verify_policy");
-	chain.tenant = caller_policy_tenant(call.caller, args_text(fcinfo, 0, "tenant", ARGS_KEY_LIMIT));
+	chain.tenant = caller_policy_tenant(call.caller, args_text(fcinfo, 1, "tenant", ARGS_KEY_LIMIT));
 	follow_all(&chain);
 	old = MemoryContextSwitchTo(call.result_context);
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)

@@ -16,6 +16,7 @@
 typedef struct PolicyEvent
 {
 	const char *tenant;
+	const char *chain;
 	int			n;
 	TimestampTz at;
 	const char *verb;

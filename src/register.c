@@ -376,7 +376,7 @@ approval_register_tool(PG_FUNCTION_ARGS)
 	const char *replaces_server = args_text(fcinfo, 5, "replaces_server", ARGS_KEY_LIMIT);
 	StringInfoData quoted;
 
-	change_begin(&change, fcinfo, "register_tool", 6, -1);
+	change_begin(&change, fcinfo, "register_tool", CHAIN_POLICY, 6, -1);
 	change_tool(&change, 0, 3);
 	check_object(&change, options);
 	initStringInfo(&quoted);
@@ -419,7 +419,7 @@ approval_update_tool(PG_FUNCTION_ARGS)
 	Draft		draft = {0};
 
 	draft.options = take_options(fcinfo, 1, "options");
-	change_begin(&change, fcinfo, "update_tool", 3, -1);
+	change_begin(&change, fcinfo, "update_tool", CHAIN_POLICY, 3, -1);
 	change_tool(&change, 0, 2);
 	check_object(&change, draft.options);
 	load_active(&change, &draft);
@@ -437,7 +437,7 @@ approval_set_rules(PG_FUNCTION_ARGS)
 	Draft		draft = {0};
 	Jsonb	   *rules = take_options(fcinfo, 1, "rules");
 
-	change_begin(&change, fcinfo, "set_rules", 3, -1);
+	change_begin(&change, fcinfo, "set_rules", CHAIN_POLICY, 3, -1);
 	change_tool(&change, 0, 2);
 	load_active(&change, &draft);
 	if (!JB_ROOT_IS_ARRAY(rules) || JB_ROOT_IS_SCALAR(rules))
@@ -481,7 +481,7 @@ approval_review_tool(PG_FUNCTION_ARGS)
 	text	   *given = args_json(fcinfo, 3);
 	Jsonb	   *definition;
 
-	change_begin(&change, fcinfo, "review_tool", 5, -1);
+	change_begin(&change, fcinfo, "review_tool", CHAIN_POLICY, 5, -1);
 	change_tool(&change, 0, 2);
 	change.note = args_text(fcinfo, 4, "note", ARGS_TEXT_LIMIT);
 	load_active(&change, &draft);
@@ -499,7 +499,7 @@ approval_retire_tool(PG_FUNCTION_ARGS)
 	Change		change;
 	Draft		draft = {0};
 
-	change_begin(&change, fcinfo, "retire_tool", 3, -1);
+	change_begin(&change, fcinfo, "retire_tool", CHAIN_POLICY, 3, -1);
 	change_tool(&change, 0, 2);
 	change.note = args_text(fcinfo, 1, "reason", ARGS_TEXT_LIMIT);
 	load_active(&change, &draft);

@@ -26,8 +26,8 @@
 #include "registry.h"
 #include "store.h"
 
-/* An agent can ask for any number of names; forget all of them at so many. */
-#define MAX_ENTRIES 10000
+/* An agent can ask for any number of names; all are forgotten at so many bytes. */
+#define MAX_SIZE (32 * 1024 * 1024)
 
 typedef struct Entry
 {
@@ -199,12 +199,14 @@ registry_find(const char *tenant, const char *server, const char *tool)
 	Digest		key;
 	Entry	   *entry;
 
-	if (stale || entries == NULL || hash_get_num_entries(entries) >= MAX_ENTRIES)
+	if (stale || entries == NULL)
 		start_again();
 	make_key(tenant, server, tool, &key);
 	entry = hash_search(entries, &key, HASH_FIND, NULL);
 	if (entry == NULL)
 	{
+		if (MemoryContextMemAllocated(registry_context, true) > MAX_SIZE)
+			start_again();
 		load(tenant, server, tool, &loaded);
 		entry = hash_search(entries, &key, HASH_ENTER, NULL);
 		entry->registered = loaded;

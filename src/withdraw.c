@@ -27,7 +27,9 @@ PG_FUNCTION_INFO_V1(approval_revoke_by);
 static Statement select_approved_by = {
 	.sql = "SELECT r.id FROM approval.requests r"
 	" WHERE r.tenant OPERATOR(pg_catalog.=) $1 AND r.status OPERATOR(pg_catalog.=) 'approved'"
-	" AND r.decided_by OPERATOR(pg_catalog.=) $2 ORDER BY r.id",
+	" AND (r.decided_by OPERATOR(pg_catalog.=) $2 OR r.grant_id OPERATOR(pg_catalog.=) ANY"
+	" (SELECT g.id FROM approval.grants g WHERE g.tenant OPERATOR(pg_catalog.=) $1"
+	" AND $2 OPERATOR(pg_catalog.=) ANY (g.grantors))) ORDER BY r.id",
 	.nparams = 2,
 	.types = {TEXTOID, TEXTOID},
 };
@@ -170,7 +172,7 @@ revoke_if(Call *call, const Ulid *id, const char *actor, const char *reason, boo
 	call->request = NULL;
 	if (!(wait ? call_lock(call, id) : call_lock_free(call, id)))
 		return false;
-	if (request_text_is(call->request, REQ_DECIDED_BY, actor) &&
+	if ((request_text_is(call->request, REQ_DECIDED_BY, actor) || !call->request->nulls[REQ_GRANT_ID]) &&
 		revoke_locked(call, reason) == STEP_WRITTEN)
 		call_put(call, rsinfo, get_func_rettype(call->fcinfo->flinfo->fn_oid));
 	return true;
@@ -205,7 +207,6 @@ approval_revoke_by(PG_FUNCTION_ARGS)
 	if (!call_actor(&call, 2, true))
 		errors_raise(&call.refusal);
 
-	void_grants(&call, actor);
 	ids = approved_by(&call, actor, &count);
 	row_context = AllocSetContextCreate(CurrentMemoryContext, "approval revoke_by",
 										ALLOCSET_DEFAULT_SIZES);
@@ -224,6 +225,7 @@ approval_revoke_by(PG_FUNCTION_ARGS)
 		revoke_if(&call, &ids[i], actor, reason, true, rsinfo);
 	}
 	MemoryContextSwitchTo(old);
+	void_grants(&call, actor);
 	verb_end(&call);
 	return (Datum) 0;
 }

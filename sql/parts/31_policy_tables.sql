@@ -140,8 +140,13 @@ CREATE TABLE approval.grants (
 );
 CREATE INDEX grants_tool ON approval.grants (tenant, server, tool) WHERE voided_at IS NULL;
 
+/*
+ * Freezes are a chain of their own: whoever shuts the gate must not wait for an
+ * administrator who sits in an open transaction.
+ */
 CREATE TABLE approval.policy_events (
 	tenant				pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
+	chain				pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
 	n					pg_catalog.int4 NOT NULL,
 	at					pg_catalog.timestamptz NOT NULL,
 	verb				pg_catalog.text NOT NULL,
@@ -158,7 +163,7 @@ CREATE TABLE approval.policy_events (
 	note				pg_catalog.text,
 	previous			approval.digest,
 	hash				approval.digest NOT NULL,
-	CONSTRAINT policy_events_pkey PRIMARY KEY (tenant, n)
+	CONSTRAINT policy_events_pkey PRIMARY KEY (tenant, chain, n)
 );
 
 DO $do$
@@ -184,4 +189,4 @@ COMMENT ON TABLE approval.freezes IS 'Tools, or (tool '''') whole tenants, for w
 COMMENT ON TABLE approval.members IS 'Who belongs to a group of reviewers, in one tenant or (*) in every tenant.';
 COMMENT ON TABLE approval.budget_entries IS 'What was approved automatically against a budget, and when. An entry counts until its request is withdrawn, lapses unused, or is reconciled as failed (released_at).';
 COMMENT ON TABLE approval.grants IS 'Standing grants: proposals that a person has allowed in advance, bounded in time and number.';
-COMMENT ON TABLE approval.policy_events IS 'Append-only: every change of policy with before and after, chained by hash within a tenant.';
+COMMENT ON TABLE approval.policy_events IS 'Append-only: every change of policy with before and after, chained by hash within a tenant: chain policy, and chain freeze for freezes.';

@@ -4,6 +4,7 @@
  */
 CREATE TYPE approval.policy_change AS (
 	tenant			pg_catalog.text,
+	chain			pg_catalog.text,
 	n				pg_catalog.int4,
 	at				pg_catalog.timestamptz,
 	verb			pg_catalog.text,
@@ -14,7 +15,7 @@ CREATE TYPE approval.policy_change AS (
 	before			pg_catalog.json,
 	after			pg_catalog.json
 );
-COMMENT ON TYPE approval.policy_change IS 'What a verb of the administrator returns: the event that it wrote. n counts the changes of a tenant; policy_version is the version that requests will keep, NULL where the change makes none; before and after are the whole document, NULL where there was, or is, none.';
+COMMENT ON TYPE approval.policy_change IS 'What a verb of the administrator returns: the event that it wrote. n counts the changes of a tenant in its chain (policy, or freeze); policy_version is the version that requests will keep, NULL where the change makes none; before and after are the whole document, NULL where there was, or is, none.';
 
 CREATE FUNCTION approval.register_tool(
 	tool pg_catalog.text,
@@ -227,6 +228,7 @@ COMMENT ON FUNCTION approval.simulate IS
 'Which past requests of a tool a draft would have sent another way. draft: {"tool", "server", and options as of register_tool, rules included}, over what is registered. totals: requests by mode then and by the draft (numbers as strings); changes: the first max_rows (0 to 10000) requests that differ. Proposed arguments are evaluated; budgets, grants, cool-downs and roles are not. since NULL: all of them. Required: draft, max_rows (22004 for NULL). Errors: PT422 bad_policy.';
 
 CREATE FUNCTION approval.verify_policy(
+	chain pg_catalog.text DEFAULT 'policy',
 	tenant pg_catalog.text DEFAULT NULL,
 	OUT ok pg_catalog.bool,
 	OUT events pg_catalog.int4,
@@ -236,7 +238,7 @@ RETURNS pg_catalog.record
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_verify_policy';
 REVOKE ALL ON FUNCTION approval.verify_policy FROM PUBLIC;
 COMMENT ON FUNCTION approval.verify_policy IS
-'Recomputes the hash chain of the changes of policy of a tenant (tenant *: of what holds for every tenant, and of logins). events: how many are whole; problem: event_missing, event_changed or chain_broken, with its number; NULL if ok. What an owner cut off at the end shows only against a copy of the last hash.';
+'Recomputes a hash chain of the changes of policy of a tenant: chain policy, or freeze (tenant *: of what holds for every tenant, and of logins). events: how many are whole; problem: event_missing, event_changed or chain_broken, with its number; NULL if ok. What an owner cut off at the end shows only against a copy of the last hash. 22023 for another chain, 22004 for NULL.';
 
 CREATE FUNCTION approval.gate_reasons(
 	OUT gate_reason pg_catalog.text,

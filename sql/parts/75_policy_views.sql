@@ -155,11 +155,11 @@ SELECT m.tenant, m.reviewer_group, m.actor, m.added_by, m.added_at
 COMMENT ON VIEW approval.group_members IS 'Who belongs to which group of reviewers.';
 
 CREATE VIEW approval.policy_audit WITH (security_barrier) AS
-SELECT e.tenant, e.n, e.at, e.verb, e.actor, e.login, e.role, e.client, e.server, e.tool, e.subject,
+SELECT e.tenant, e.chain, e.n, e.at, e.verb, e.actor, e.login, e.role, e.client, e.server, e.tool, e.subject,
 	   e.policy_version, e.before, e.after, e.note, e.previous, e.hash
   FROM approval.policy_events e
  WHERE e.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants() OPERATOR(pg_catalog.||) '*'::pg_catalog.text)::pg_catalog.text[]);
-COMMENT ON VIEW approval.policy_audit IS 'Every change of policy, with before and after, chained by hash within a tenant (n, previous, hash). Changes of logins and of what holds for every tenant stand under tenant *.';
+COMMENT ON VIEW approval.policy_audit IS 'Every change of policy, with before and after, chained by hash within a tenant and chain (n, previous, hash). Changes of logins and of what holds for every tenant stand under tenant *.';
 
 CREATE VIEW approval.tool_health WITH (security_barrier) AS
 SELECT r.tenant, r.server, r.tool, w.time_window,

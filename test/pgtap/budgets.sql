@@ -189,5 +189,152 @@ SELECT is((t.stored(:'beyond')).approvals_needed || ' ' || (t.stored(:'beyond'))
 
 SELECT throws_ok('UPDATE approval.budget_entries SET amount = 0', '42501', NULL, 'entries are not changed');
 SELECT throws_ok('DELETE FROM approval.budget_entries', '42501', NULL, 'nor removed');
+
+-- What somebody who wants more than the limit would try.
+SELECT t.fresh();
+SELECT is((SELECT string_agg(t.try('400', '"c9"', 'pay', who), ', ' ORDER BY n) FROM (VALUES (1, 'agent'), (2, 'gateway'), (3, 'agent'), (4, 'gateway')) AS v(n, who)),
+	'auto rule, auto rule, review budget_exceeded, review budget_exceeded', 'a second login is no second budget');
+SELECT is(t.row('agent', format('approval.propose(%L, ''pay'', ''{"note":"x","amount":300,"customer":"c9"}'' %s)', 'trick_' || n, more)) ->> 'gate_reason', 'budget_exceeded', 'nor is ' || what)
+  FROM (VALUES (1, ', conversation_id => ''another''', 'another conversation'), (2, ', resource => ''another''', 'another resource'),
+			   (3, ', run_id => ''another''', 'another run'), (4, ', on_behalf_of => ''user:other''', 'another person behind it'),
+			   (5, ', at_least => ''inline''', 'a wish for less')) AS v(n, more, what);
+SELECT is(t.row('agent', $$approval.propose('srv', 'pay', '{"note":"x","amount":300,"customer":"c9"}', server => 'mirror')$$) ->> 'gate_reason', 'unknown_tool', 'the same tool on another server is another tool, which nobody knows');
+SELECT is(t.row('agent', $$approval.propose('look', 'pay', '{"note":"x","amount":1,"Amount":300,"customer":"c8"}')$$) ->> 'gate_reason', 'lookalike_keys', 'nor does a second amount pass');
+SELECT is((SELECT sum(amount) FROM approval.budget_entries WHERE key = 'c9'), 800::numeric, 'none of which took anything');
+
+-- decimals to the last digit, nested paths
+SELECT t.row('admin', $$approval.register_tool('fee', 'action', '{"default_mode":"auto","budgets":[{"name":"d","amount":"$.order.lines[0].price","limit":1,"within":"1 day"}]}')$$);
+CREATE FUNCTION t.fee(amount text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN t.row('agent', format('approval.propose(%L, ''fee'', %L)', 'fee_' || nextval('t.calls'), format('{"order":{"lines":[{"price":%s},{"price":99}]}}', amount))) ->> 'gate_reason';
+END
+$$;
+SELECT is((SELECT string_agg(t.fee('0.1'), ' ') FROM generate_series(1, 10)), 'default default default default default default default default default default', 'ten times 0.1 is 1');
+SELECT is(t.fee('0.0000000000000001'), 'budget_exceeded', 'and a ten-quadrillionth more is more than 1');
+SELECT is(t.fee('0'), 'default', 'while nothing is nothing');
+SELECT t.fresh();
+SELECT is(t.fee('0.1') || t.fee('0.2') || t.fee('0.7'), 'defaultdefaultdefault', '0.1 + 0.2 + 0.7 is 1');
+SELECT is(t.fee('1e-17'), 'budget_exceeded', 'so that there is no room for 1e-17');
+SELECT t.fresh();
+SELECT is(t.fee('1e0') || t.fee('5e-324'), 'defaultbudget_exceeded', 'nor for the smallest number there is');
+SELECT is(t.row('agent', format('approval.propose(%L, ''fee'', %L)', 'fee_' || nextval('t.calls'), arguments)) ->> 'gate_reason', 'budget_unusable', arguments)
+  FROM unnest(ARRAY['{}', '{"order":1}', '{"order":{"lines":[]}}', '{"order":{"lines":{"0":{"price":1}}}}', '{"order":{"lines":[[{"price":1}]]}}', '{"order":{"lines":[{"price":"1"}]}}',
+					'{"order":{"lines":[{"price":-0.01}]}}', '{"order":{"lines":[null]}}', '{"order.lines[0].price":1}', '{"order":[{"lines":[{"price":1}]}]}']) AS arguments;
+SELECT t.fresh();
+
+-- all or nothing: where one of several budgets has no room, the others are not touched
+SELECT t.row('admin', $$approval.register_tool('multi', 'action', '{"default_mode":"auto","budgets":[
+	{"name":"a_wide","amount":"$.amount","limit":100,"within":"30 days"}, {"name":"b_count","limit":2,"within":"1 hour"}, {"name":"c_narrow","amount":"$.amount","key":"$.customer","limit":10,"ceiling":1000,"within":"1 day"}]}')$$);
+SELECT is(t.try('11', '1', 'multi'), 'review budget_exceeded', 'no room in the last of three budgets');
+SELECT is((SELECT count(*) FROM approval.budget_entries), 0::bigint, 'takes nothing from the first two');
+SELECT is(t.try('10', '1', 'multi') || ', ' || t.try('10', '2', 'multi') || ', ' || t.try('1', '3', 'multi'), 'auto default, auto default, review budget_exceeded', 'the second one ends it');
+SELECT is((SELECT string_agg(budget || '=' || amount || '/' || n, ' ' ORDER BY budget) FROM (SELECT budget, sum(amount) AS amount, count(*) AS n FROM approval.budget_entries GROUP BY budget) b),
+	'a_wide=20/2 b_count=2/2 c_narrow=20/2', 'a request takes from each of them once');
+SELECT t.pay('1', '3', 'multi') AS i \gset
+SELECT is((t.stored(:'i')).reserved, NULL, 'a reviewed one from none');
+SELECT is(count(t.row('agent', format('approval.cancel(%L)', id))), 2::bigint, 'two are cancelled') FROM approval.requests WHERE tool = 'multi' AND mode = 'auto';
+SELECT is((SELECT count(*) FROM approval.budget_entries WHERE released_at IS NULL), 0::bigint, 'which gives back all six entries');
+SELECT is(t.row('agent', format('approval.cancel(%L)', id)) ->> 'status', 'cancelled', 'cancelled again') FROM approval.requests WHERE tool = 'multi' AND mode = 'auto' LIMIT 1;
+SELECT is(t.try('10', '1', 'multi') || ', ' || t.try('10', '1', 'multi'), 'auto default, review budget_exceeded', 'is not given back twice');
+SELECT t.fresh();
+
+-- a change of the policy does not open a fresh budget
+SELECT t.row('admin', $$approval.register_tool('steady', 'action', '{"default_mode":"auto","budgets":[{"name":"d","amount":"$.amount","limit":100,"within":"1 day"}]}')$$);
+SELECT is(t.try('100', '1', 'steady'), 'auto default', 'spent');
+SELECT t.row('admin', $$approval.update_tool('steady', '{"description":"same"}')$$);
+SELECT is(t.try('1', '1', 'steady'), 'review budget_exceeded', 'an unrelated change gives no room');
+SELECT t.row('admin', $$approval.update_tool('steady', '{"budgets":[{"name":"d","amount":"$.amount","limit":150,"within":"1 day"}]}')$$);
+SELECT is(t.try('51', '1', 'steady') || ', ' || t.try('50', '1', 'steady'), 'review budget_exceeded, auto default', 'a higher limit gives the difference');
+SELECT t.row('admin', $$approval.update_tool('steady', '{"budgets":[{"name":"d","amount":"$.amount","limit":120,"within":"1 day"}]}')$$);
+SELECT is(t.try('0', '1', 'steady'), 'review budget_exceeded', 'a lower one is exceeded already, even for nothing');
+SELECT t.row('admin', $$approval.retire_tool('steady')$$);
+SELECT t.row('admin', $$approval.register_tool('steady', 'action', '{"default_mode":"auto","budgets":[{"name":"d","amount":"$.amount","limit":151,"within":"1 day"}]}')$$);
+SELECT is(t.try('2', '1', 'steady') || ', ' || t.try('1', '1', 'steady'), 'review budget_exceeded, auto default', 'a tool that is registered again remembers');
+SELECT t.fresh();
+
+-- what never got as far takes nothing
+CREATE FUNCTION t.left_over(call text, before text DEFAULT NULL, after text DEFAULT NULL) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	answer text;
+BEGIN
+	IF before IS NOT NULL THEN
+		PERFORM t.row('root', before);
+	END IF;
+	answer := t.says('agent', call);
+	IF after IS NOT NULL THEN
+		PERFORM t.row('root', after);
+	END IF;
+	RETURN answer || ', ' || (SELECT coalesce(sum(b.amount), 0) FROM approval.budget_entries b);
+END
+$$;
+SELECT is(t.left_over(call, before, after), answer || ', 0', what) FROM (VALUES
+	($$approval.propose('kept', 'pay', '{"note":"x","amount":6,"customer":"c1"}')$$, NULL, NULL, 'PT409 tool_call_conflict', 'a tool call id that is taken'),
+	($$approval.propose('lo1', 'pay', '{"note":"x","amount":6,"customer":"c1"}', at_least => 'review')$$, NULL, NULL, 'ok', 'what the proposer wants reviewed'),
+	($$approval.propose('lo2', 'pay', '{"note":"x","amount":6,"customer":"c1"}', at_least => 'deny')$$, NULL, NULL, 'ok', 'or denied'),
+	($$approval.propose('lo3', 'pay', '{"note":7,"amount":6,"customer":"c1"}')$$, NULL, NULL, 'ok', 'what has unexpected arguments'),
+	($$approval.propose('lo4', 'pay', '{"note":"x","amount":6,"customer":"c1"}', expires_in => '1 second')$$, NULL, NULL, '22023', 'what is refused after it was weighed'),
+	($$approval.propose('lo5', 'pay', '{"note":"x","amount":6,"customer":"c1"}')$$, $$approval.freeze_tool('pay', tenant => '')$$, $$approval.unfreeze_tool('pay', tenant => '')$$, 'PT403 tool_frozen', 'a frozen tool')) AS v(call, before, after, answer, what);
+SELECT is(t.row('agent', $$approval.propose('kept', 'pay', '{"note":"x","amount":5,"customer":"c1"}')$$) ->> 'status', 'pending', 'nor does a repeated call that once was reviewed, now that there would be room');
+SELECT is((SELECT count(*) FROM approval.budget_entries), 0::bigint, 'which stays what it was');
+SAVEPOINT s;
+SELECT t.try('1000', '"sp"') AS answer \gset
+ROLLBACK TO s;
+SELECT is(:'answer' || ', ' || t.try('1000', '"sp"'), 'auto rule, auto rule', 'what was taken in a savepoint that was rolled back was not');
+SELECT t.fresh();
+
+-- the executor's word does not open the budget, not even on the way round
+CREATE FUNCTION t.way(steps text[]) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	i approval.ulid := t.pay('1000', '"way"');
+	p jsonb := t.row('runner', format('approval.consume(%L, ''pay'', %L, ''run-1'')', i, (t.stored(i)).arguments));
+	s text;
+	answer text := '';
+BEGIN
+	FOREACH s IN ARRAY steps LOOP
+		IF s LIKE 'person %' THEN
+			answer := answer || t.says('alice', format('approval.reconcile(%L, %L)', i, split_part(s, ' ', 2))) || ', ';
+		ELSIF s = 'lost' THEN
+			PERFORM set_config('session_replication_role', 'replica', true);
+			UPDATE approval.requests SET lease_until = clock_timestamp() - interval '1 second' WHERE id = i;
+			PERFORM set_config('session_replication_role', 'origin', true);
+		ELSE
+			answer := answer || t.says('runner', format('approval.complete(%L, ''run-1'', %L, %L)', i, p ->> 'token', s)) || ', ';
+		END IF;
+	END LOOP;
+	answer := answer || t.try('1', '"way"');
+	PERFORM t.fresh();
+	RETURN answer;
+END
+$$;
+SELECT is(t.way(steps), answer, array_to_string(steps, ', then ')) FROM (VALUES
+	(ARRAY['failed', 'person failed'], 'ok, ok, review budget_exceeded'),
+	(ARRAY['failed', 'person succeeded'], 'ok, PT409 outcome_conflict, review budget_exceeded'),
+	(ARRAY['unknown', 'failed'], 'ok, ok, review budget_exceeded'),
+	(ARRAY['unknown', 'person failed'], 'ok, ok, auto rule'),
+	(ARRAY['unknown', 'person succeeded', 'failed'], 'ok, ok, PT409 outcome_conflict, review budget_exceeded'),
+	(ARRAY['unknown', 'person failed', 'succeeded'], 'ok, ok, PT409 outcome_conflict, auto rule'),
+	(ARRAY['person failed'], 'PT412 stale_state, review budget_exceeded'),
+	(ARRAY['lost'], 'review budget_exceeded'),
+	(ARRAY['lost', 'person failed'], 'ok, auto rule'),
+	(ARRAY['lost', 'failed', 'person failed'], 'ok, ok, review budget_exceeded')) AS v(steps, answer);
+-- what has lapsed gives room, and is not used after that
+SELECT t.pay('1000', '"late"') AS i \gset
+SELECT set_config('session_replication_role', 'replica', true);
+UPDATE approval.requests SET use_by = clock_timestamp() - interval '1 second' WHERE id = :'i';
+UPDATE approval.budget_entries SET use_by = clock_timestamp() - interval '1 second' WHERE request_id = :'i';
+SELECT set_config('session_replication_role', 'origin', true);
+SELECT is(t.try('1000', '"late"'), 'auto rule', 'an approval that lapsed makes room before anybody puts it away');
+SELECT is(t.says('runner', format('approval.consume(%L, ''pay'', %L, ''run-1'')', :'i', (t.stored(:'i')).arguments)), 'PT410 expired', 'since it cannot be used any more');
+SELECT is(t.try('1', '"late"'), 'review budget_exceeded', 'and the new one counts');
+SELECT t.fresh();
+
+-- tenants with a tool of the same name
+SELECT t.row('root', $$approval.register_tool('pay', 'action', '{"default_mode":"auto","budgets":[{"name":"day","amount":"$.amount","key":"$.customer","limit":1000,"ceiling":2500,"within":"1 day"}]}', tenant => 'acme')$$);
+SELECT is(t.try('1000', '"c1"', 'pay', 'agent2') || ', ' || t.try('1000', '"c1"') || ', ' || t.try('1', '"c1"', 'pay', 'agent2') || ', ' || t.try('1', '"c1"'),
+	'auto default, auto rule, review budget_exceeded, review budget_exceeded', 'each tenant spends its own');
+
+-- who may look
+SELECT is(t.says(who, '(SELECT amount FROM approval.budget_entries)'), '42501', who || ' does not see what is left') FROM unnest(ARRAY['agent', 'gateway', 'runner', 'alice']) AS who;
+SELECT is(t.says('agent', $$approval.explain('pay', '{"note":"x","amount":1,"customer":"c1"}')$$), '42501', 'nor does an agent ask explain');
 SELECT * FROM finish();
 ROLLBACK;

@@ -34,9 +34,9 @@ DECLARE
 	answer jsonb := t.row('admin', call);
 	e approval.policy_events;
 BEGIN
-	SELECT * INTO e FROM approval.policy_events p ORDER BY p.tenant, p.n DESC LIMIT 1;
+	SELECT * INTO e FROM approval.policy_events p ORDER BY p.at DESC LIMIT 1;
 	IF jsonb_typeof(answer) <> 'object' THEN
-		SELECT * INTO e FROM approval.policy_events p WHERE tenant = '*' ORDER BY p.n DESC LIMIT 1;
+		SELECT * INTO e FROM approval.policy_events p WHERE tenant = '*' ORDER BY p.at DESC LIMIT 1;
 		answer := to_jsonb(e);
 	END IF;
 	RETURN QUERY SELECT e.verb, (SELECT count(*) FROM approval.policy_events) - known,
@@ -59,9 +59,9 @@ SELECT is((SELECT after #>> '{definition,name}' FROM t.done WHERE asked = 'revie
 -- of one tool each event begins where the last one ended
 SELECT is_empty($$SELECT n FROM (SELECT n, before::jsonb AS before, lag(after::jsonb) OVER (PARTITION BY tool ORDER BY n) AS last FROM approval.policy_events WHERE tool = 'pay' AND verb ~ '_tool$|set_rules' AND verb !~ 'freeze') e
 	WHERE last IS NOT NULL AND before IS DISTINCT FROM last$$, 'nothing changes between events');
-SELECT is_empty($$SELECT n FROM (SELECT n, policy_version, lag(policy_version) OVER (ORDER BY n) AS last FROM approval.policy_events WHERE tenant = '' AND policy_version IS NOT NULL) e WHERE policy_version <= last$$, 'versions ascend');
-SELECT is_empty($$SELECT n FROM (SELECT tenant, n, previous, lag(hash) OVER (PARTITION BY tenant ORDER BY n) AS last, row_number() OVER (PARTITION BY tenant ORDER BY n) AS i FROM approval.policy_events) e WHERE previous IS DISTINCT FROM last OR n <> i$$, 'chained without a gap');
-SELECT is((SELECT bool_and(ok) FROM unnest(ARRAY['']) t, LATERAL (SELECT (t.row('auditor', 'approval.verify_policy()') ->> 'ok')::boolean AS ok) v), true, 'verify_policy finds it whole');
+SELECT is_empty($$SELECT n FROM (SELECT n, policy_version, lag(policy_version) OVER (ORDER BY n) AS last FROM approval.policy_events WHERE tenant = '' AND chain = 'policy' AND policy_version IS NOT NULL) e WHERE policy_version <= last$$, 'versions ascend');
+SELECT is_empty($$SELECT n FROM (SELECT tenant, n, previous, lag(hash) OVER (PARTITION BY tenant, chain ORDER BY n) AS last, row_number() OVER (PARTITION BY tenant, chain ORDER BY n) AS i FROM approval.policy_events) e WHERE previous IS DISTINCT FROM last OR n <> i$$, 'chained without a gap');
+SELECT is((SELECT bool_and((t.row('auditor', format('approval.verify_policy(%L)', chain)) ->> 'ok')::boolean) FROM unnest(ARRAY['policy', 'freeze']) chain), true, 'verify_policy finds it whole');
 SELECT is((SELECT count(*) FROM approval.policy_events), (SELECT jsonb_array_length((t.as('auditor', '(SELECT n FROM approval.policy_audit)')).rows) + (SELECT count(*) FROM approval.policy_events WHERE tenant NOT IN ('', '*'))), 'an auditor sees all of it');
 SELECT is(t.says('agent', '(SELECT * FROM approval.policy_audit)'), '42501', 'an agent none');
 SELECT is(t.says('agent', '(SELECT * FROM approval.registry)'), '42501', 'nor the thresholds');

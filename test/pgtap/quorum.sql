@@ -90,5 +90,152 @@ SELECT is(t.vote(:'i', 'alice') || ', ' || t.vote(:'i', 'carol'), 'ok pending 2,
 SELECT is((t.stored(:'i')).arguments::text, '{"x":2}', 'as edited');
 SELECT ok((approval.verify_request(:'i')).ok, 'whole');
 SELECT is(t.vote(t.ask('three'), 'robot'), 'PT403 not_eligible pending 0', 'a service does not vote');
+
+-- A second look: who counts is worked out at each vote, and what is counted is what is shown.
+DO $$
+BEGIN
+	EXECUTE format('CREATE ROLE %I LOGIN', t.login('root'));
+	EXECUTE format('GRANT approval_admin, approval_approver TO %I', t.login('root'));
+	PERFORM approval.register_login(t.login('root'), 'person', 'user:root', '{*}');
+	PERFORM approval.register_tool('rules', 'action', '{"owner_may_confirm":true,"edits":"free","rules":[
+		{"condition":"$.x >= 0 && $.x <= 10","mode":"review"},{"condition":"$.x > 10 && $.x <= 100","mode":"review","approvals_needed":2},
+		{"condition":"$.x > 100 && $.x <= 1000","mode":"review","approvals_needed":3,"reviewer_group":"board"},{"mode":"deny"}]}');
+	PERFORM approval.register_tool('desks', 'action', '{"rules":[{"condition":"$.x >= 0 && $.x <= 10","mode":"review","reviewer_group":"desk"},{"mode":"review","reviewer_group":"board"}]}');
+	PERFORM approval.register_tool('fixed', 'action', '{"approvals_needed":2,"edits":"none"}');
+	PERFORM approval.register_tool('tight', 'action', '{"approvals_needed":2,"edits":"tighten","edit_paths":["$.x"]}');
+	PERFORM approval.register_tool('wide', 'action', '{"approvals_needed":2,"reviewer_group":"wide"}');
+	PERFORM approval.add_member('desk', 'user:carl');
+	PERFORM approval.register_login(t.login('carol'), 'person', 'user:carl');
+END
+$$;
+CREATE FUNCTION t.edit(i approval.ulid, who text, arguments text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	answer text := t.says(who, format('approval.edit(%L, %L, %L)', i, t.seen(i), arguments));
+	r approval.requests := t.stored(i);
+BEGIN
+	RETURN concat_ws(' ', answer, r.status, r.approvals || '/' || r.approvals_needed, r.reviewer_group, 'by ' || r.edited_by);
+END
+$$;
+CREATE FUNCTION t.use(i approval.ulid) RETURNS text LANGUAGE sql
+RETURN t.says('runner', format('approval.consume(%L, %L, %L, ''r'')', i, (t.stored(i)).tool, (t.stored(i)).arguments));
+CREATE FUNCTION t.member(verb text, who text, grp text DEFAULT 'board', tenant text DEFAULT '') RETURNS text LANGUAGE sql
+RETURN t.row('root', format('approval.%s_member(%L, %L, %L)', verb, grp, 'user:' || who, tenant)) ->> 'verb';
+
+-- what a vote leaves
+SELECT t.ask('pay') AS i \gset
+SELECT t.row('alice', format('approval.approve(%L, %L, note => ''looks right'')', :'i', t.seen(:'i'))) AS r \gset
+SELECT is(:'r'::jsonb ->> key, value, 'after the first vote: ' || key) FROM (VALUES ('status', 'pending'), ('approvals', '1'), ('approvals_needed', '2'), ('reviewer_group', 'board'), ('decided_by', NULL), ('decided_at', NULL), ('use_by', NULL), ('cause', NULL)) AS v(key, value);
+SELECT is((SELECT (verdict, actor, seen = t.seen(:'i'), action_hash = (t.stored(:'i')).action_hash, note)::text FROM approval.decisions WHERE request_id = :'i'), '(approve,user:alice,t,t,"looks right")', 'the decision says what was seen');
+SELECT is((SELECT (kind, actor, status_before, status_after, note)::text FROM approval.events WHERE request_id = :'i' AND n = 2), '(voted,user:alice,pending,pending,"looks right")', 'and so does the event');
+SELECT is(t.row('bob', format('approval.try_decide(%L, ''approve'', %L)', :'i', t.seen(:'i'))) #>> '{request,status}', 'approved', 'try_decide votes as well');
+SELECT is((t.stored(:'i')).use_by - (t.stored(:'i')).decided_at, interval '1 hour', 'the time to use it begins with the last vote');
+SELECT is((SELECT string_agg(kind, ' ' ORDER BY n) FROM approval.events WHERE request_id = :'i'), 'proposed voted approved', 'three events');
+-- ... and what does not become of one
+SELECT t.ask('pay') AS i \gset
+SELECT is(t.vote(:'i', 'alice'), 'ok pending 1', 'one of two');
+SELECT is(t.row('agent', format('approval.cancel(%L)', :'i')) ->> 'cause', 'withdrawn', 'the agent may still withdraw it');
+SELECT is(t.vote(:'i', 'bob'), 'PT409 already_decided cancelled 1 withdrawn', 'then the second is too late');
+SELECT t.ask('pay') AS i \gset
+SELECT is(t.vote(:'i', 'alice'), 'ok pending 1', 'one of two');
+SELECT set_config('session_replication_role', 'replica', true) AS x \gset
+UPDATE approval.requests SET expires_at = clock_timestamp() - interval '1 second' WHERE id = :'i';
+SELECT set_config('session_replication_role', 'origin', true) AS x \gset
+SELECT alike(t.vote(:'i', 'bob'), 'PT4% pending 1', 'nor does a second vote come after the deadline');
+SELECT is(t.use(:'i'), 'PT410 expired', 'half a quorum is none');
+
+-- groups: of this tenant, or of every tenant
+SELECT t.ask('wide') AS i \gset
+SELECT t.member('add', 'alice', 'wide', '*') AS a, t.member('add', 'bob', 'wide', 'acme') AS b, t.member('add', 'dave', 'Wide', '') AS c \gset
+SELECT is(t.vote(:'i', 'alice'), 'ok pending 1', 'a member in every tenant');
+SELECT is(t.vote(:'i', 'bob'), 'PT403 not_eligible pending 1', 'in another tenant');
+SELECT is(t.vote(:'i', 'dave'), 'PT403 not_eligible pending 1', 'in a group of almost that name');
+SELECT t.member('add', 'bob', 'wide', '') AS a, t.member('remove', 'alice', 'wide', '*') AS b \gset
+SELECT is(t.vote(:'i', 'bob'), 'ok pending 1', 'the first one has left every tenant');
+SELECT t.member('add', 'dave', 'wide', '') AS a \gset
+SELECT is(t.vote(:'i', 'dave'), 'ok approved 2 quorum', 'two who are there');
+-- all who would be needed are there again, but nobody''s vote is a new one
+SELECT t.ask('wide') AS i \gset
+SELECT is(t.vote(:'i', 'bob'), 'ok pending 1', 'bob votes');
+SELECT t.member('remove', 'bob', 'wide', '') AS a \gset
+SELECT is(t.vote(:'i', 'dave'), 'ok pending 1', 'and leaves before dave does');
+SELECT is(t.vote(:'i', 'bob', 'reject'), 'PT403 not_eligible pending 1', 'outside the group he has no veto');
+SELECT t.member('add', 'bob', 'wide', '') AS a \gset
+SELECT todo('a vote that counts again is only counted when somebody else votes (decide.c, own_repeat)', 1);
+SELECT is(t.vote(:'i', 'bob'), 'ok approved 2 quorum', 'he is back and says it again: two members have approved what is shown');
+SELECT is(t.vote(:'i', 'bob', 'reject'), 'ok rejected 1 veto', 'or he changes his mind') WHERE (t.stored(:'i')).status = 'pending';
+
+-- a request keeps the quorum that it was born with; consume looks at what holds then
+CREATE FUNCTION t.meanwhile(change text, back text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	i approval.ulid := t.ask('pay');
+	answer text := t.vote(i, 'alice');
+BEGIN
+	PERFORM t.row('root', change);
+	answer := answer || ', ' || t.vote(i, 'alice') || ', ' || t.vote(i, 'bob') || ', ' || t.use(i);
+	PERFORM t.row('root', back);
+	RETURN answer;
+END
+$$;
+SELECT is(t.meanwhile(change, back), answer, change) FROM (VALUES
+	($$approval.update_tool('pay', '{"approvals_needed":3}', tenant => '')$$, $$approval.update_tool('pay', '{"approvals_needed":2}', tenant => '')$$, 'ok pending 1, ok pending 1, ok approved 2 quorum, PT412 policy_changed'),
+	($$approval.update_tool('pay', '{"approvals_needed":1}', tenant => '')$$, $$approval.update_tool('pay', '{"approvals_needed":2}', tenant => '')$$, 'ok pending 1, ok pending 1, ok approved 2 quorum, ok'),
+	($$approval.update_tool('pay', '{"reviewer_group":"desk"}', tenant => '')$$, $$approval.update_tool('pay', '{"reviewer_group":"board"}', tenant => '')$$, 'ok pending 1, ok pending 1, ok approved 2 quorum, PT412 policy_changed'),
+	($$approval.update_tool('pay', '{"reviewer_group":"*"}', tenant => '')$$, $$approval.update_tool('pay', '{"reviewer_group":"board"}', tenant => '')$$, 'ok pending 1, ok pending 1, ok approved 2 quorum, ok'),
+	($$approval.freeze_tool('pay', tenant => '')$$, $$approval.unfreeze_tool('pay', tenant => '')$$, 'ok pending 1, ok pending 1, ok approved 2 quorum, PT403 tool_frozen')) AS v(change, back, answer);
+
+-- edits among votes
+SELECT t.ask('pay') AS i \gset
+SELECT is(t.vote(:'i', 'alice'), 'ok pending 1', 'alice approves x = 1');
+SELECT is(t.edit(:'i', 'bob', '{"x":2}'), 'ok pending 1/2 board', 'bob approves x = 2: her vote was for something else');
+SELECT is(t.use(:'i'), 'PT409 not_approved', 'two people, but two actions');
+SELECT is(t.edit(:'i', 'alice', '{"x":1}'), 'ok pending 1/2 board', 'alice goes back to x = 1: now his was');
+SELECT is(t.vote(:'i', 'dave'), 'ok approved 2 quorum', 'dave agrees with her');
+SELECT is((t.stored(:'i')).arguments::text || (t.stored(:'i')).decided_by, '{"x":1}user:dave', 'x = 1 it is');
+SELECT ok((approval.verify_request(:'i')).ok, 'whole');
+SELECT t.ask('rules', $$on_behalf_of => 'user:zoe'$$) AS i \gset
+SELECT is(t.edit(:'i', 'alice', '{"x":50}'), 'ok pending 1/2', 'an edit into a rule for two');
+SELECT is(t.edit(:'i', 'carol', '{"x":500}'), 'PT403 not_eligible pending 1/2', 'into a rule for a group by somebody outside');
+SELECT is(t.edit(:'i', 'bob', '{"x":500}'), 'ok pending 1/3 board', 'by somebody inside');
+SELECT is(t.edit(:'i', 'dave', '{"x":5000}'), 'PT403 tool_denied pending 1/3 board', 'into a rule that denies');
+SELECT is(t.vote(:'i', 'alice') || ', ' || t.vote(:'i', 'bob') || ', ' || t.vote(:'i', 'carol'), 'ok pending 2, ok pending 2, PT403 not_eligible pending 2', 'two of three');
+SELECT is(t.edit(:'i', 'dave', '{"x":1}'), 'ok pending 1/3 board', 'an edit into the rule for one keeps the quorum that was reached');
+SELECT is(t.vote(:'i', 'bob') || ', ' || t.vote(:'i', 'alice'), 'ok pending 2, ok approved 3 quorum', 'so that three decide');
+SELECT is(t.use(:'i'), 'ok', 'and it is used');
+SELECT t.ask('desks') AS i \gset
+SELECT is((t.stored(:'i')).reviewer_group, 'desk', 'a small one is for the desk');
+SELECT is(t.vote(:'i', 'alice'), 'PT403 not_eligible pending 0', 'and not for the board');
+SELECT todo('an edit into a rule with another group but no more approvals keeps the group (edit.c, raise_quorum)', 2);
+SELECT is(t.edit(:'i', 'carol', '{"x":5000}'), 'PT403 not_eligible pending 0/1 desk', 'the desk makes a large one of it, which is for the board');
+SELECT isnt(t.use(:'i'), 'ok', 'and it is not used');
+SELECT t.ask('fixed') AS i \gset
+SELECT is(t.vote(:'i', 'alice'), 'ok pending 1', 'a tool without edits');
+SELECT is(t.edit(:'i', 'bob', '{"x":2}'), 'PT422 bad_decision pending 1/2', 'is not edited');
+SELECT is(t.vote(:'i', 'bob'), 'ok approved 2 quorum', 'and the first vote still counts');
+SELECT t.ask('tight') AS i \gset
+SELECT is(t.vote(:'i', 'alice'), 'ok pending 1', 'a tool with some edits');
+SELECT is(t.edit(:'i', 'bob', '{"x":1,"y":1}'), 'ok pending 0/2 by user:bob', 'bob goes beyond them');
+SELECT is(t.vote(:'i', 'bob') || ', ' || t.vote(:'i', 'alice') || ', ' || t.vote(:'i', 'dave'), 'PT403 self_approval pending 0, ok pending 1, ok approved 2 quorum', 'and two others decide');
+
+-- a person for whom the agent acts confirms alone what one may confirm, and nothing else
+SELECT t.ask('rules', $$on_behalf_of => 'user:alice'$$) AS i \gset
+SELECT is(t.vote(:'i', 'alice'), 'ok approved 1 person', 'her own assistant asks for little');
+SELECT t.row('agent', $$approval.propose('big', 'rules', '{"x":50}', on_behalf_of => 'user:alice')$$) ->> 'id' AS i \gset
+SELECT is(t.vote(:'i', 'alice'), 'PT403 self_approval pending 0', 'for more: no vote of hers');
+SELECT is(t.edit(:'i', 'alice', '{"x":1}'), 'PT403 self_approval pending 0/2', 'not even to make it less');
+SELECT t.ask('rules', $$on_behalf_of => 'user:alice'$$) AS i \gset
+SELECT todo('the owner who edits the quorum up is one of the two (decide.c, apply_edit)', 2);
+SELECT alike(t.edit(:'i', 'alice', '{"x":50}'), 'PT403 %', 'she makes more of it');
+SELECT isnt(t.vote(:'i', 'bob'), 'ok approved 2 quorum', 'and is not one of the two who are wanted then');
+
+-- a stolen session
+SELECT t.ask('three') AS i \gset
+SELECT is(t.vote(:'i', 'alice') || ', ' || t.vote(:'i', 'bob') || ', ' || t.vote(:'i', 'dave'), 'ok pending 1, ok pending 2, ok approved 3 quorum', 'alice, bob, dave');
+SELECT t.ask('three') AS j \gset
+SELECT is(t.vote(:'j', 'alice') || ', ' || t.vote(:'j', 'bob'), 'ok pending 1, ok pending 2', 'alice, bob');
+SELECT is(t.says('carol', $$approval.revoke_by('user:alice', 'phished')$$), 'ok', 'the first voter is found out');
+SELECT todo('revoke_by looks at decided_by only, which is the last of several voters (withdraw.c)', 2);
+SELECT is(t.use(:'i'), 'PT409 not_approved', 'two of three are left, and three are wanted');
+SELECT is(t.vote(:'j', 'dave'), 'ok pending 2', 'and her vote on what still waits counts no more');
+SELECT is((SELECT count(*) FROM approval.requests r CROSS JOIN LATERAL approval.verify_request(r.id) v WHERE NOT v.ok AND r.expires_at > clock_timestamp()), 0::bigint, 'every chain is whole');
 SELECT * FROM finish();
 ROLLBACK;

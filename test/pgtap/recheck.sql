@@ -235,5 +235,215 @@ SELECT is(:'answer'::text, 'not_executor', 'not by somebody else');
 SELECT t.lost($$update_tool('pay', '{"retry_within":"1 microsecond"}')$$) AS answer \gset
 ROLLBACK TO s;
 SELECT is(:'answer'::text, 'not_idempotent too_late', 'not later than retry_within');
+
+-- A second look: whatever a person or policy approved, then any change, then use.
+CREATE FUNCTION t.tool(name text, options text, tenant text DEFAULT '') RETURNS text LANGUAGE sql
+RETURN t.row('root', format('approval.register_tool(%L, ''action'', %L, tenant => %L)', name, options, tenant)) ->> 'tool';
+CREATE FUNCTION t.ask(tool text, arguments text, more text DEFAULT '', who text DEFAULT 'agent') RETURNS approval.ulid LANGUAGE plpgsql AS $$
+DECLARE
+	i approval.ulid := t.row(who, format('approval.propose(%L, %L, %L %s)', 's_' || nextval('t.calls'), tool, arguments, ', ' || nullif(more, ''))) ->> 'id';
+BEGIN
+	IF (t.stored(i)).status = 'pending' THEN
+		PERFORM t.row('alice', format('approval.approve(%L, %L)', i, t.seen(i)));
+	END IF;
+	IF (t.stored(i)).status = 'pending' THEN
+		PERFORM t.row('bob', format('approval.approve(%L, %L)', i, t.seen(i)));
+	END IF;
+	RETURN i;
+END
+$$;
+CREATE FUNCTION t.run(i approval.ulid, more text DEFAULT '', who text DEFAULT 'runner', arguments text DEFAULT NULL) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN t.says(who, format('approval.consume(%L, %L, %L, ''run-1'' %s)', i, (t.stored(i)).tool, coalesce(arguments, (t.stored(i)).arguments::text), ', ' || nullif(more, '')));
+END
+$$;
+-- a tool, a request, changes, then "why it was approved, what consume says"
+CREATE FUNCTION t.changed(options text, arguments text, more text, changes text[], who text DEFAULT 'agent') RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	tool text := t.tool('t' || nextval('t.calls'), options);
+	i approval.ulid := t.ask(tool, arguments, more, who);
+	c text;
+BEGIN
+	FOREACH c IN ARRAY changes LOOP
+		PERFORM t.row('root', 'approval.' || replace(c, 'TOOL', tool));
+	END LOOP;
+	RETURN (t.stored(i)).gate_reason || ', ' || t.run(i);
+END
+$$;
+SELECT is(t.changed(options, arguments, more, changes, who), answer, format('%s %s %s, then %s', options, arguments, more, changes)) FROM (VALUES
+	-- what has nothing to do with it
+	('{"default_mode":"auto"}', '{}', '', ARRAY[$$update_tool('TOOL', '{"description":"x","risk":"low","annotations":{"readOnlyHint":true}}', tenant => '')$$], 'agent', 'default, ok'),
+	('{"default_mode":"auto"}', '{}', '', ARRAY[$$update_tool('pay', '{"default_mode":"deny"}', tenant => '')$$, $$update_tool('pay', '{"default_mode":"auto"}', tenant => '')$$], 'agent', 'default, ok'),
+	('{"default_mode":"auto"}', '{}', '', ARRAY[$$update_tool('TOOL', '{"default_mode":"deny"}', tenant => '')$$, $$update_tool('TOOL', '{"default_mode":"auto"}', tenant => '')$$], 'agent', 'default, ok'),
+	('{"default_mode":"auto"}', '{}', '', ARRAY[$$register_tool('TOOL', 'action', '{"default_mode":"deny"}', server => 'mcp', tenant => '')$$], 'agent', 'default, ok'),
+	('{"default_mode":"auto"}', '{}', '', ARRAY[$$register_tool('TOOL', 'action', '{"default_mode":"deny"}', tenant => 'acme')$$], 'agent', 'default, ok'),
+	('{"default_mode":"auto"}', '{"x":1}', '', ARRAY[$$set_rules('TOOL', '[{"condition":"$.x == 2","mode":"deny"}]', tenant => '')$$], 'agent', 'default, ok'),
+	('{"default_mode":"auto"}', '{"x":2}', '', ARRAY[$$set_rules('TOOL', '[{"condition":"$.x == 2","mode":"deny"}]', tenant => '')$$], 'agent', 'default, PT412 policy_changed'),
+	('{"default_mode":"auto"}', '{}', '', ARRAY[$$set_rules('TOOL', '[{"condition":"$.x == 2","mode":"review"}]', tenant => '')$$], 'agent', 'default, PT412 policy_changed'),
+	('{"default_mode":"auto"}', '{}', '', ARRAY[$$set_rules('TOOL', '[{"condition":"$.x == 2","mode":"review"},{"condition":"$.y == 2","mode":"deny"}]', tenant => '')$$], 'agent', 'default, PT412 policy_changed'),
+	-- what only counts at the proposal
+	('{"default_mode":"auto"}', '{"amount":5}', '', ARRAY[$$update_tool('TOOL', '{"budgets":[{"name":"d","amount":"$.amount","limit":0,"within":"1 day"}]}', tenant => '')$$], 'agent', 'default, ok'),
+	('{"default_mode":"auto"}', '{}', '', ARRAY[$$update_tool('TOOL', '{"roles":["nobody"]}', tenant => '')$$], 'agent', 'default, ok'),
+	('{"default_mode":"auto"}', '{}', '', ARRAY[$$update_tool('TOOL', '{"cool_down":"1 day"}', tenant => '')$$], 'agent', 'default, ok'),
+	-- what it expects
+	('{"default_mode":"auto"}', '{"amount":-5}', '', ARRAY[$$update_tool('TOOL', '{"expects":{"amount":"number"}}', tenant => '')$$], 'agent', 'default, ok'),
+	('{"default_mode":"auto"}', '{"amount":-5}', '', ARRAY[$$update_tool('TOOL', '{"expects":{"amount":"nonnegative"}}', tenant => '')$$], 'agent', 'default, PT412 policy_changed'),
+	('{"default_mode":"review"}', '{"amount":-5}', '', ARRAY[$$update_tool('TOOL', '{"expects":{"amount":"nonnegative"}}', tenant => '')$$], 'agent', 'default, ok'),
+	-- approved by a person although policy had its doubts, which do not grow
+	('{"default_mode":"auto","expects":{"a":"string"}}', '{}', '', ARRAY[$$update_tool('TOOL', '{"description":"x"}', tenant => '')$$], 'agent', 'unexpected_arguments, ok'),
+	('{"default_mode":"auto"}', '{"a":1,"A":1}', '', ARRAY[$$update_tool('TOOL', '{"description":"x"}', tenant => '')$$], 'agent', 'lookalike_keys, ok'),
+	('{"default_mode":"auto","roles":["x"]}', '{}', '', ARRAY[$$update_tool('TOOL', '{"description":"x"}', tenant => '')$$], 'agent', 'wrong_role, ok'),
+	('{"default_mode":"auto"}', '{}', $$at_least => 'review'$$, ARRAY[$$update_tool('TOOL', '{"description":"x"}', tenant => '')$$], 'agent', 'at_least, ok'),
+	('{"default_mode":"auto","budgets":[{"name":"d","limit":0,"within":"1 day"}]}', '{}', '', ARRAY[$$update_tool('TOOL', '{"description":"x"}', tenant => '')$$], 'agent', 'budget_exceeded, ok'),
+	('{"rules":[{"condition":"$.x == 1","mode":"auto"}]}', '{}', '', ARRAY[$$update_tool('TOOL', '{"description":"x"}', tenant => '')$$], 'agent', 'condition_unknown, ok'),
+	('{"default_mode":"auto","expects":{"a":"string"}}', '{}', '', ARRAY[$$update_tool('TOOL', '{"approvals_needed":2}', tenant => '')$$], 'agent', 'unexpected_arguments, PT412 policy_changed'),
+	('{"default_mode":"auto"}', '{"a":1,"A":1}', '', ARRAY[$$set_rules('TOOL', '[{"condition":"$.a == 7","mode":"review","approvals_needed":2},{"mode":"auto"}]', tenant => '')$$], 'agent', 'lookalike_keys, PT412 policy_changed'),
+	-- a row for every tenant comes in
+	('{"default_mode":"auto"}', '{}', '', ARRAY[$$register_tool('TOOL', 'action', '{"default_mode":"auto"}', tenant => '*')$$], 'agent', 'default, ok'),
+	('{"default_mode":"auto"}', '{}', '', ARRAY[$$register_tool('TOOL', 'action', '{}', tenant => '*')$$], 'agent', 'default, PT412 policy_changed'),
+	('{"default_mode":"auto"}', '{}', '', ARRAY[$$register_tool('TOOL', 'action', '{"default_mode":"deny"}', tenant => '*')$$], 'agent', 'default, PT412 policy_changed'),
+	('{"default_mode":"auto"}', '{}', '', ARRAY[$$register_tool('TOOL', 'action', '{"default_mode":"auto","definition":{"name":"x"}}', tenant => '*')$$], 'agent', 'default, PT412 tool_changed'),
+	('{"default_mode":"review"}', '{}', '', ARRAY[$$register_tool('TOOL', 'action', '{"approvals_needed":2}', tenant => '*')$$], 'agent', 'default, PT412 policy_changed'),
+	('{"default_mode":"review"}', '{}', '', ARRAY[$$register_tool('TOOL', 'action', '{"executors":["somebody"],"default_mode":"auto"}', tenant => '*')$$], 'agent', 'default, PT403 not_executor'),
+	('{"default_mode":"review"}', '{}', '', ARRAY[$$register_tool('TOOL', 'action', '{"default_mode":"auto"}', tenant => '*')$$, $$retire_tool('TOOL', tenant => '*')$$], 'agent', 'default, PT403 tool_retired')) AS v(options, arguments, more, changes, who, answer);
+
+-- in the order of the contract
+SELECT t.tool('order', '{"default_mode":"auto"}') \gset
+SELECT t.ask('order', '{"x":1}') AS i \gset
+SELECT t.row('alice', $$approval.freeze_tool('order')$$) ->> 'verb' AS v \gset
+SELECT is(t.run(:'i', arguments => '{"x":2}'), 'PT412 hash_mismatch', 'another action is told so, frozen or not');
+SELECT is(t.run(:'i'), 'PT403 tool_frozen', 'this one is frozen');
+SELECT is(t.row('runner', format('approval.try_consume(%L, ''order'', ''{"x":1}'', ''run-1'')', :'i')) ->> key, value, 'try_consume: ' || key) FROM (VALUES ('ok', 'false'), ('reason', 'tool_frozen'), ('http_status', '403'), ('permit', NULL)) AS v(key, value);
+SELECT is((t.stored(:'i')).status || ' ' || t.events(:'i'), 'approved 1', 'a refusal changes nothing');
+SELECT t.admin($$unfreeze_tool('order')$$);
+SELECT t.row('agent', format('approval.cancel(%L)', :'i')) ->> 'status' AS s \gset
+SELECT t.row('alice', $$approval.freeze_tool('order')$$) ->> 'verb' AS v \gset
+SELECT is(t.run(:'i'), 'PT409 not_approved', 'what is cancelled is cancelled, frozen or not');
+SELECT is(t.says('agent', format('approval.propose(%L, ''order'', ''{"x":1}'')', (t.stored(:'i')).tool_call_id)), 'ok', 'a call that is there is answered');
+SELECT t.admin($$unfreeze_tool('order')$$);
+-- each freeze by itself
+SELECT t.ask('order', '{}') AS i \gset
+SELECT t.row('alice', $$approval.freeze_tool('order')$$) ->> 'verb' AS a, t.row('alice', $$approval.freeze_tenant()$$) ->> 'verb' AS b, t.row('root', $$approval.freeze_tenant(tenant => '*')$$) ->> 'verb' AS c \gset
+SELECT is((SELECT string_agg(t.says('root', call) || ' ' || t.run(:'i'), ', ' ORDER BY n) FROM (VALUES (1, $$approval.unfreeze_tenant(tenant => '*')$$), (2, $$approval.unfreeze_tool('order', tenant => '')$$), (3, $$approval.unfreeze_tool('order', tenant => '')$$), (4, $$approval.unfreeze_tenant(tenant => '')$$)) AS v(n, call)),
+	'ok PT403 tool_frozen, ok PT403 tool_frozen, PT404 not_found PT403 tool_frozen, ok ok', 'of three freezes each one has to go');
+SELECT is(t.says('admin', $$approval.freeze_tenant(tenant => '*')$$), '42501', 'an administrator of one tenant shuts no other');
+
+-- executors
+SELECT t.tool('listed', format('{"default_mode":"auto","executors":["somebody","%s"]}', t.login('runner'))) \gset
+SELECT t.ask('listed', '{"x":1}') AS i \gset
+SELECT is(t.row('runner2', format('approval.try_consume(%L, ''listed'', ''{"x":2}'', ''run-1'')', :'i')) #>> '{detail,reason}', 'not_executor', 'try_consume by another one');
+SELECT is(t.row('runner2', format('approval.try_consume(%L, ''listed'', ''{"x":2}'', ''run-1'')', :'i')) #> '{detail,differs}', NULL, 'tells no paths');
+SELECT is((SELECT reason || (detail ->> 'differs' IS NULL) FROM approval.refusals WHERE request_id = :'i' ORDER BY id DESC LIMIT 1), 'not_executortrue', 'and the refusal is kept');
+SELECT is(t.says('runner2', format('approval.consume(%L, ''listed'', ''{"x":1}'', ''run-1'')', approval.new_ulid())), 'PT404 not_found', 'of what is not there nothing else is said');
+SELECT t.row('runner', format('approval.consume(%L, ''listed'', ''{"x":1}'', ''run-1'')', :'i')) ->> 'token' AS token \gset
+SELECT t.admin($$update_tool('listed', '{"executors":["somebody"]}')$$);
+SELECT is(t.says('runner', format('approval.heartbeat(%L, ''run-1'', %L)', :'i', :'token')) || ', ' || t.says('runner', format('approval.complete(%L, ''run-1'', %L, ''succeeded'')', :'i', :'token')), 'ok, ok', 'who runs already reports, listed or not');
+SELECT is(t.run(t.ask('listed', '{}')), 'PT403 not_executor', 'and runs no other');
+SELECT is(t.run(t.ask('listed', '{}'), who => 'agent'), '42501', 'whoever proposes runs nothing');
+
+-- definitions of what nobody registered
+SELECT is(t.run(t.ask('free_tool', '{}', coalesce('definition => ' || quote_literal(d), ''), 'gateway'), coalesce('definition => ' || quote_literal(p), '')), answer, format('proposed with %s, run with %s', coalesce(d, 'none'), coalesce(p, 'none'))) FROM (VALUES
+	('{"name":"free_tool"}', '{"name":"free_tool"}', 'ok'), ('{"name":"free_tool"}', '{"name":"free_tool","icons":[]}', 'ok'), ('{"name":"free_tool"}', '{"name":"free_tool","title":"x"}', 'PT412 tool_changed'),
+	('{"name":"free_tool"}', NULL, 'ok'), (NULL, '{"name":"free_tool"}', 'PT412 tool_changed'), (NULL, NULL, 'ok')) AS v(d, p, answer);
+SELECT is(t.run(t.ask('free_tool', '{}'), $$definition => '[]'$$), 'PT422 bad_arguments', 'a definition is an object');
+-- a pin that changes beneath what was approved knowingly
+SELECT t.tool('knowing', '{"default_mode":"auto","definition":{"name":"knowing"}}') \gset
+SELECT t.ask('knowing', '{}', $$definition => '{"name":"knowing","v":2}'$$, 'gateway') AS i \gset
+SELECT t.admin($$update_tool('knowing', '{"default_mode":"review","approvals_needed":2}')$$);
+SELECT is(t.run(:'i', $$definition => '{"name":"knowing","v":2}'$$), 'PT412 policy_changed', 'approved knowingly by one, where two are wanted by now');
+
+-- the effect of the tool
+SELECT t.tool('effect', '{"default_mode":"auto","effect":"database","idempotent":true,"max_attempts":5}') \gset
+SELECT t.ask('effect', '{}') AS i \gset
+SELECT t.ask('effect', '{}') AS j \gset
+SET approval.commit_first = on;
+SELECT t.row('runner', format('approval.consume(%L, ''effect'', ''{}'', ''run-1'', lease => ''1 us'')', :'i')) ->> 'token' AS token \gset
+SELECT is(t.resume(:'i', :'token'), 'ok', 'inside the database it is resumed inside the transaction, too');
+SELECT t.admin($$update_tool('effect', '{"effect":"external"}')$$);
+SELECT todo('consume goes by the effect that the tool had when it was proposed', 1);
+SELECT is(t.run(:'j'), 'PT422 commit_first', 'a tool whose effect is known to be outside by now is consumed alone');
+SET approval.commit_first = off;
+
+-- attempts: what cannot be resumed, and what an attempt keeps
+SELECT t.tool('again', '{"default_mode":"auto","idempotent":true,"max_attempts":4,"budgets":[{"name":"d","limit":1000,"within":"1 day"}]}') \gset
+CREATE FUNCTION t.attempts(steps text[]) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	i approval.ulid := t.ask('again', '{}');
+	token text := t.row('runner', format('approval.consume(%L, ''again'', ''{}'', ''run-1'')', i)) ->> 'token';
+	s text;
+	a t.answer;
+	answer text := '';
+BEGIN
+	FOREACH s IN ARRAY steps LOOP
+		IF s = 'lose' THEN
+			PERFORM t.lose(i);
+		ELSIF s = 'put away' THEN
+			PERFORM t.row('admin', 'approval.expire_due()');
+		ELSIF s = 'resume' THEN
+			a := t.as('runner', format('approval.resume(%L, ''run-1'', %L)', i, token));
+			token := coalesce(a.rows -> 0 ->> 'token', token);
+			answer := answer || coalesce(a.rows -> 0 ->> 'attempt', concat_ws(' ', a.detail::json ->> 'reason', a.detail::json ->> 'problem')) || ', ';
+		ELSIF s = 'heartbeat' THEN
+			answer := answer || t.says('runner', format('approval.heartbeat(%L, ''run-1'', %L)', i, token)) || ', ';
+		ELSIF s LIKE 'person %' THEN
+			PERFORM t.row('alice', format('approval.reconcile(%L, %L)', i, split_part(s, ' ', 2)));
+		ELSE
+			answer := answer || t.says('runner', format('approval.complete(%L, ''run-1'', %L, %L)', i, token, s)) || ', ';
+		END IF;
+	END LOOP;
+	RETURN answer || (t.stored(i)).outcome || ' ' || (t.stored(i)).attempt || ' ' || (approval.verify_request(i)).ok;
+END
+$$;
+SELECT is(t.attempts(steps), answer, array_to_string(steps, ', ')) FROM (VALUES
+	(ARRAY['resume'], 'stale_state, in_flight 1 true'),
+	(ARRAY['unknown', 'resume', 'succeeded'], 'ok, 2, ok, succeeded 2 true'),
+	(ARRAY['succeeded', 'resume'], 'ok, stale_state, succeeded 1 true'),
+	(ARRAY['failed', 'resume'], 'ok, stale_state, failed 1 true'),
+	(ARRAY['unknown', 'succeeded', 'resume'], 'ok, ok, stale_state, succeeded 1 true'),
+	(ARRAY['unknown', 'person failed', 'resume'], 'ok, stale_state, failed 1 true'),
+	(ARRAY['unknown', 'person succeeded', 'resume'], 'ok, stale_state, succeeded 1 true'),
+	(ARRAY['unknown', 'resume', 'heartbeat', 'resume', 'unknown', 'resume'], 'ok, 2, ok, stale_state, ok, 3, in_flight 3 true'),
+	(ARRAY['unknown', 'resume', 'unknown', 'resume', 'unknown', 'resume', 'unknown', 'resume', 'person failed'], 'ok, 2, ok, 3, ok, 4, ok, not_idempotent attempts_used_up, failed 4 true')) AS v(steps, answer);
+SELECT is((SELECT count(*) FROM approval.budget_entries b JOIN approval.requests r ON r.id = b.request_id WHERE r.tool = 'again'), 9::bigint, 'attempts take nothing from a budget again');
+SELECT t.ask('again', '{"x":1}') AS i \gset
+SELECT t.row('runner', format('approval.consume(%L, ''again'', ''{"x":1}'', ''run-1'')', :'i')) AS p1 \gset
+SELECT t.lose(:'i');
+SELECT is(t.row('admin', 'approval.expire_due()') IS NOT NULL, true, 'a lost one that was put away');
+SELECT t.row('runner', format('approval.resume(%L, ''run-1'', %L)', :'i', :'p1'::jsonb ->> 'token')) AS p2 \gset
+SELECT is(:'p2'::jsonb - '{token,attempt,lease_until}'::text[], :'p1'::jsonb - '{token,attempt,lease_until}'::text[], 'the permit of the second attempt is that of the first, but for token, number and lease');
+SELECT is(:'p2'::jsonb ->> 'idempotency_key', :'i', 'its idempotency key is the request');
+SELECT is(t.says('runner', format('approval.heartbeat(%L, ''run-1'', %L)', :'i', :'p1'::jsonb ->> 'token')) || ', ' || t.resume(:'i', :'p1'::jsonb ->> 'token') || ', ' || t.says('runner', format('approval.complete(%L, ''run-1'', %L, ''failed'')', :'i', :'p1'::jsonb ->> 'token')),
+	'PT409 execution_mismatch, PT409 execution_mismatch, PT409 execution_mismatch', 'whoever holds the old token can do nothing any more');
+SELECT is(t.says('runner', format('approval.resume(%L, ''run-2'', %L)', :'i', :'p2'::jsonb ->> 'token')), 'PT409 execution_mismatch', 'nor does the token fit another execution');
+SELECT t.lose(:'i');
+SELECT is(t.resume(:'i', :'p2'::jsonb ->> 'token', 'agent') || ', ' || t.resume(:'i', :'p2'::jsonb ->> 'token', 'alice'), '42501, 42501', 'nor who is no executor');
+SELECT t.tool('twice', '{"default_mode":"auto","idempotent":true,"max_attempts":5}') \gset
+SELECT t.tool('twice', '{"default_mode":"auto","idempotent":true,"max_attempts":2,"retry_within":"1 microsecond"}', '*') \gset
+SELECT t.ask('twice', '{}') AS i \gset
+SELECT t.row('runner', format('approval.consume(%L, ''twice'', ''{}'', ''run-1'')', :'i')) ->> 'token' AS token \gset
+SELECT t.lose(:'i');
+SELECT todo('retry_within (and lease) of the row for every tenant are not looked at where the tenant has its own (consume.c)', 1);
+SELECT is(t.resume(:'i', :'token'), 'PT409 not_idempotent', 'of two rows the stricter retry_within counts');
+SELECT t.row('root', $$approval.update_tool('twice', '{"idempotent":false,"max_attempts":1,"retry_within":null}', tenant => '*')$$) ->> 'verb' AS v \gset
+SELECT t.ask('twice', '{}') AS i \gset
+SELECT t.row('runner', format('approval.consume(%L, ''twice'', ''{}'', ''run-1'')', :'i')) ->> 'token' AS token \gset
+SELECT t.lose(:'i');
+SELECT is(t.resume(:'i', :'token'), 'PT409 not_idempotent', 'of two rows both have to be idempotent');
+-- the pin at the second attempt
+SELECT t.tool('repinned', '{"default_mode":"auto","idempotent":true,"max_attempts":5,"definition":{"name":"repinned"}}') \gset
+CREATE FUNCTION t.repinned(definition text, change text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	i approval.ulid := t.ask('repinned', '{}', 'definition => ' || quote_literal(definition), 'gateway');
+	token text := t.row('runner', format('approval.consume(%L, ''repinned'', ''{}'', ''run-1'')', i)) ->> 'token';
+BEGIN
+	PERFORM t.lose(i);
+	PERFORM t.admin(change);
+	RETURN (t.stored(i)).gate_reason || ', ' || t.resume(i, token);
+END
+$$;
+SELECT is(t.repinned('{"name":"repinned"}', $$update_tool('repinned', '{"description":"x"}')$$), 'default, ok', 'resumed under the same pin');
+SELECT is(t.repinned('{"name":"repinned","v":2}', $$update_tool('repinned', '{"description":"y"}')$$), 'definition_changed, ok', 'or as it was approved knowingly');
+SELECT is(t.repinned('{"name":"repinned"}', $$update_tool('repinned', '{"definition":{"name":"repinned","v":2}}')$$), 'default, PT412 tool_changed', 'not under another one');
+SELECT is(t.repinned('{"name":"repinned","v":2}', $$retire_tool('repinned')$$), 'default, PT403 tool_retired', 'nor when it is retired');
 SELECT * FROM finish();
 ROLLBACK;

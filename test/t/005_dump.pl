@@ -105,7 +105,8 @@ is( $runner->run(
 $root->run('CREATE ROLE gw LOGIN');
 $root->run('GRANT approval_requester TO gw');
 $root->run("SELECT approval.register_login('gw', 'gateway', 'gateway:mcp')");
-$root->run($_) for
+$root->run($_)
+  for
   q(SELECT approval.register_tool('pay', 'action', '{"expects":{"amount":"nonnegative"},"cool_down":"1 hour","lease":"7 minutes",
 	"budgets":[{"name":"d","amount":"$.amount","limit":10,"within":"1 day"}],
 	"rules":[{"condition":"$.amount <= 100","mode":"auto"},{"mode":"review","reviewer_group":"board"}]}', tenant => '')),
@@ -114,12 +115,20 @@ $root->run($_) for
   q(SELECT approval.freeze_tool('frozen', tenant => '')),
   q(SELECT approval.add_member('board', 'user:alice', tenant => '')),
   q(SELECT approval.allow('ask', 'agent', now() + interval '1 day', 2, tenant => ''));
-is( $agent->run("SELECT mode FROM approval.propose('p1', 'pay', '{\"amount\":6}', tenant => '')")->value,
-	'auto', 'six are spent');
-is( $agent->run("SELECT gate_reason FROM approval.propose('a1', 'ask', '{}', tenant => '')")->value,
-	'grant', 'a grant is used once');
+is( $agent->run(
+		"SELECT mode FROM approval.propose('p1', 'pay', '{\"amount\":6}', tenant => '')"
+	)->value,
+	'auto',
+	'six are spent');
+is( $agent->run(
+		"SELECT gate_reason FROM approval.propose('a1', 'ask', '{}', tenant => '')"
+	)->value,
+	'grant',
+	'a grant is used once');
 my $gw = Wire->new($node, user => 'gw');
-$gw->run("SELECT approval.propose('g1', 'ask', '{}', definition => '{\"name\":\"ask\"}')");
+$gw->run(
+	"SELECT approval.propose('g1', 'ask', '{}', definition => '{\"name\":\"ask\"}')"
+);
 $gw->close;
 
 is_deeply(
@@ -247,7 +256,7 @@ sub check_restore
 					"SELECT mode || ' ' || gate_reason FROM approval.propose('n' || $_->[0], '$_->[1]', '$_->[2]', tenant => '')"
 				);
 				$answer->sqlstate ? $answer->verdict : $answer->value
-			} [ 1, 'pay', '{"amount":5}' ],
+			}[ 1, 'pay', '{"amount":5}' ],
 			[ 2, 'pay', '{"amount":4}' ],
 			[ 3, 'pay', '{"amount":101}' ],
 			[ 4, 'frozen', '{}' ],
@@ -256,9 +265,12 @@ sub check_restore
 			[ 7, 'every', '{}' ]
 		],
 		[
-			'review budget_exceeded', 'auto rule',
-			'review rule', 'PT403 tool_frozen',
-			'auto grant', 'review no_rule',
+			'review budget_exceeded',
+			'auto rule',
+			'review rule',
+			'PT403 tool_frozen',
+			'auto grant',
+			'review no_rule',
 			'inline default'
 		],
 		"$name: policy is what it was");
@@ -268,8 +280,11 @@ sub check_restore
 		)->value,
 		't',
 		"$name: and its versions go on");
-	is( $s->run("SELECT bool_and(v.ok) FROM unnest(ARRAY['', '*']) t, approval.verify_policy(t) v")->value,
-		't', "$name: its chains too");
+	is( $s->run(
+			"SELECT bool_and(v.ok) FROM unnest(ARRAY['', '*']) t, unnest(ARRAY['policy', 'freeze']) c, approval.verify_policy(c, t) v"
+		)->value,
+		't',
+		"$name: its chains too");
 	is_deeply([ verify_all($s) ],
 		[], "$name: every chain verifies afterwards");
 	is( $s->query(
