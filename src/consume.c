@@ -128,6 +128,18 @@ matches(Call *call, const Action *presented)
 	return false;
 }
 
+/* As it was when it was proposed, and as policy knows it now. */
+static bool
+inside_database(const Call *call, const Registered *registered)
+{
+	int			i;
+
+	for (i = 0; i < registered->ntools; i++)
+		if (strcmp(registered->tools[i].effect, "database") != 0)
+			return false;
+	return request_text_is(call->request, REQ_EFFECT, "database");
+}
+
 /*
  * An effect outside the database must not be followed by a rollback, so the
  * transaction has to end with this statement, in a pipeline too.  Inside the
@@ -135,9 +147,9 @@ matches(Call *call, const Action *presented)
  * transaction.
  */
 static bool
-commits_first(const Call *call)
+commits_first(const Call *call, const Registered *registered)
 {
-	if (!setting_commit_first || request_text_is(call->request, REQ_EFFECT, "database"))
+	if (!setting_commit_first || inside_database(call, registered))
 		return true;
 	if (!alone_in_transaction(call->spi_active, call->fcinfo->flinfo->fn_expr))
 		return false;
@@ -185,7 +197,7 @@ consume(Call *call)
 	registered = permit_tool(call);
 	if (!usable(call, &presented, registered))
 		return STEP_REFUSED;
-	if (!commits_first(call))
+	if (!commits_first(call, registered))
 		return call_refuse(call, REASON_COMMIT_FIRST);
 
 	call_force_sync();
@@ -213,9 +225,17 @@ approval_try_consume(PG_FUNCTION_ARGS)
 static int64
 retry_within(const Call *call, const Registered *registered)
 {
-	int64		span = registered->tools[0].retry_within;
+	int64		shortest = 0;
+	int			i;
 
-	return span > 0 ? span : DatumGetInt64(call->request->values[REQ_USE_WITHIN]);
+	for (i = 0; i < registered->ntools; i++)
+	{
+		int64		span = registered->tools[i].retry_within;
+
+		if (span > 0 && (shortest == 0 || span < shortest))
+			shortest = span;
+	}
+	return shortest > 0 ? shortest : DatumGetInt64(call->request->values[REQ_USE_WITHIN]);
 }
 
 /* Why a lost execution may not be tried again, for DETAIL; or NULL. */
@@ -281,7 +301,7 @@ resume(Call *call)
 	registered = permit_tool(call);
 	if (!resumable(call, registered))
 		return STEP_REFUSED;
-	if (!commits_first(call))
+	if (!commits_first(call, registered))
 		return call_refuse(call, REASON_COMMIT_FIRST);
 
 	call_force_sync();

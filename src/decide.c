@@ -169,7 +169,9 @@ apply_edit(Call *call, const Verdict *verdict, const Registered *registered, con
 			if (edit_apply(call, registered, &verdict->edited) == STEP_REFUSED)
 				return STEP_REFUSED;
 
-			/* it may ask for another group than the one checked */
+			/* it may ask for more people, or for another group */
+			if (asks_for_itself(call, registered))
+				return call_refuse(call, REASON_SELF_APPROVAL);
 			if (!quorum_member(call))
 				return call_refuse(call, REASON_NOT_ELIGIBLE);
 			return call_write(call, count_approval(call, EVENT_EDITED), verdict->note, decision);
@@ -221,6 +223,22 @@ own_edit_again(const Call *call, const Verdict *verdict)
 		!edit_changes(call->request, &verdict->edited);
 }
 
+/*
+ * The same verdict again, while the row waits.  It may count anew where the
+ * actor, or another voter, has come back into the group: then it is given.
+ */
+static bool
+said_before(const Call *call, const Verdict *verdict)
+{
+	const Request *request = call->request;
+
+	if (own_edit_again(call, verdict))
+		return true;
+	return DatumGetInt32(request->values[REQ_APPROVALS]) > 0 && own_repeat(call, verdict) &&
+		!(quorum_member(call) &&
+		  quorum_others(call) + 1 >= DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]));
+}
+
 /* Whether this actor may give this verdict on the row as it is; else a refusal. */
 static bool
 may_decide(Call *call, const Verdict *verdict, const Registered *registered)
@@ -257,8 +275,7 @@ decide_on(Call *call, Verdict *verdict)
 		return call_refuse(call, REASON_ROW_TAMPERED);
 	if (call->effective.status != STATUS_PENDING)
 		return decide_too_late(call, verdict);
-	if ((DatumGetInt32(call->request->values[REQ_APPROVALS]) > 0 && own_repeat(call, verdict)) ||
-		own_edit_again(call, verdict))
+	if (said_before(call, verdict))
 		return STEP_UNCHANGED;
 	registered = registry_find(call->tenant, request_text(call->request, REQ_SERVER),
 							   request_text(call->request, REQ_TOOL));

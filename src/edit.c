@@ -108,17 +108,16 @@ edit_scope(const Call *call, const Registered *registered, const Edited *edited)
 	return scope;
 }
 
-/* The stricter of what was asked for and what the edit asks for. */
+/*
+ * As many as the stricter of the proposal and the edit wants, of the group that
+ * has to look at what it is now.
+ */
 static void
 raise_quorum(Request *request, const Policy *policy)
 {
 	if (policy->approvals_needed > DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]))
-	{
 		request_set(request, REQ_APPROVALS_NEEDED, Int32GetDatum(policy->approvals_needed));
-		if (policy->reviewer_group)
-			request_set_text(request, REQ_REVIEWER_GROUP, policy->reviewer_group);
-	}
-	else if (request->nulls[REQ_REVIEWER_GROUP])
+	if (policy->reviewer_group)
 		request_set_text(request, REQ_REVIEWER_GROUP, policy->reviewer_group);
 }
 

@@ -234,6 +234,21 @@ hash_definition(const char *json, int len, Digest *out,
 	return !*is_object || definition_without(json, len, loose_members, out, error);
 }
 
+/* What the digest is of; NULL for what has no canonical form. */
+char *
+hash_definition_text(const text *json, int *len)
+{
+	StringInfoData out;
+	CanonicalError error = {0};
+
+	initStringInfo(&out);
+	if (!canonical_append_without(&out, VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json),
+								  CANONICAL_STRICT, loose_members, &error))
+		return NULL;
+	*len = out.len;
+	return out.data;
+}
+
 /* The same without the name: equal for a tool that was only renamed. */
 bool
 hash_definition_shape(const char *json, int len, Digest *out)

@@ -44,6 +44,7 @@ extern bool hash_canonical_arguments(StringInfo out, const char *json, int len,
 extern bool hash_definition(const char *json, int len, Digest *out,
 							CanonicalError *error, bool *is_object);
 
+extern char *hash_definition_text(const text *json, int *len);
 extern bool hash_definition_shape(const char *json, int len, Digest *out);
 
 #endif							/* APPROVAL_HASH_H */

@@ -1,216 +1,266 @@
 /*-------------------------------------------------------------------------
  *
  * lookalike.c
- *	  Keys of one object that a person cannot tell apart.
+ *	  Keys that a person, or a lenient parser, would take for each other.
  *
- * "amount" beside "Amount": the reader sees one, the tool may take the other.
- * Keys are compared after NFC and full case folding (upper, then lower, by
- * ICU's root collation), without invisible characters.  On a server without
- * ICU a key that is not ASCII counts as a look-alike of any other.
+ * Two keys of one object look alike if they have the same skeleton: what is
+ * left of them without characters that cannot be seen, without a difference
+ * of case and of Unicode normalization (NFC).
+ *
+ * Where that cannot be found out (no ICU, a key of absurd length) keys count
+ * as alike: who asks wants to be sure that none are.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "catalog/namespace.h"
+#include "common/hashfn.h"
+#include "common/pg_prng.h"
 #include "common/unicode_norm.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "nodes/pg_list.h"
 #include "nodes/value.h"
 #include "utils/formatting.h"
+#include "utils/memutils.h"
 
 #include "lookalike.h"
 #include "visible.h"
 
-/* One key as it compares. */
-typedef struct Folded
+/* Room for the keys of most objects. */
+#define FEW_KEYS 32
+
+/*
+ * Bytes, of keys that are not ASCII only: normalization takes time that grows
+ * with the square of a run of combining characters, and cannot be interrupted.
+ */
+#define KEY_LIMIT 255
+
+/* In the text that the walk keeps, which may move. */
+typedef struct Skeleton
 {
-	char	   *text;
+	uint64		hash;
+	int			start;
 	int			len;
-} Folded;
+} Skeleton;
 
-/* The keys of one object, gathered. */
-typedef struct Keys
+typedef struct Walk
 {
-	Folded	   *keys;
-	int			count;
+	StringInfoData text;		/* skeletons of one object */
+	Skeleton   *keys;
 	int			room;
-	bool		unsure;			/* one of them could not be folded */
-} Keys;
+	uint64		seed;
+	MemoryContext scratch;		/* NULL until there is a key to fold */
+	Oid			collation;		/* looked up with it; may not exist */
+	Skeleton	few_keys[FEW_KEYS];
+} Walk;
 
-static bool object_has(JsonbContainer *object);
-
+/*
+ * Appends what can be seen of a key, its ASCII letters in lower case.  True if
+ * all of that is ASCII.
+ */
 static bool
-is_ascii(const char *text, int len)
+append_seen(StringInfo out, const char *key, int len)
 {
-	int			i;
+	const char *end = key + len;
+	bool		ascii = true;
 
-	for (i = 0; i < len; i++)
-		if (IS_HIGHBIT_SET(text[i]) || (unsigned char) text[i] < 0x20 || text[i] == 0x7F)
-			return false;
+	enlargeStringInfo(out, len);
+	while (key < end)
+	{
+		int			width;
+
+		if (*key >= ' ' && *key < 0x7F)
+		{
+			out->data[out->len++] = *key >= 'A' && *key <= 'Z' ? *key + ('a' - 'A') : *key;
+			key++;
+			continue;
+		}
+		width = pg_utf_mblen((const unsigned char *) key);
+		if (visible_character(utf8_to_unicode((const unsigned char *) key)))
+		{
+			appendBinaryStringInfo(out, key, width);
+			ascii = false;
+		}
+		key += width;
+	}
+	return ascii;
+}
+
+static char *
+to_nfc(const char *text)
+{
+	size_t		len = strlen(text);
+	pg_wchar   *wide = palloc(sizeof(pg_wchar) * (len + 1));
+	pg_wchar   *p = wide;
+	StringInfoData out;
+
+	while (*text != '\0')
+	{
+		*p++ = utf8_to_unicode((const unsigned char *) text);
+		text += pg_utf_mblen((const unsigned char *) text);
+	}
+	*p = 0;
+	initStringInfo(&out);
+	for (p = unicode_normalize(UNICODE_NFC, wide); *p != 0; p++)
+	{
+		unsigned char c[MAX_MULTIBYTE_CHAR_LEN];
+
+		unicode_to_utf8(*p, c);
+		appendBinaryStringInfo(&out, (char *) c, pg_utf_mblen(c));
+	}
+	return out.data;
+}
+
+/*
+ * No case, in the root locale.  Lower case first, for the capital sharp s:
+ * only the small one has upper case SS.
+ */
+static char *
+fold_case(const char *text, Oid collation)
+{
+	text = str_tolower(text, strlen(text), collation);
+	text = str_toupper(text, strlen(text), collation);
+	return str_tolower(text, strlen(text), collation);
+}
+
+/* Makes a skeleton of what can be seen of a key; false if there is no way to. */
+static bool
+fold(Walk *walk, int start)
+{
+	MemoryContext caller;
+	char	   *folded;
+
+	if (walk->scratch == NULL)
+	{
+		List	   *name = list_make2(makeString(pstrdup("pg_catalog")), makeString(pstrdup("und-x-icu")));
+
+		walk->scratch = AllocSetContextCreate(CurrentMemoryContext, "approval keys", ALLOCSET_SMALL_SIZES);
+		walk->collation = get_collation_oid(name, true);
+	}
+	if (!OidIsValid(walk->collation) || walk->text.len - start > KEY_LIMIT)
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	caller = MemoryContextSwitchTo(walk->scratch);
+	folded = to_nfc(fold_case(to_nfc(walk->text.data + start), walk->collation));
+	MemoryContextSwitchTo(caller);
+	walk->text.len = start;
+	appendStringInfoString(&walk->text, folded);
+	MemoryContextReset(walk->scratch);
 	return true;
 }
 
-static char *
-fold_ascii(const char *text, int len)
+/*
+ * By hash first, with a seed that nobody knows: the order of keys could be
+ * chosen such that sorting them takes a time that grows with their square.
+ */
+static int
+compare(const void *a, const void *b, void *arg)
 {
-	char	   *folded = palloc(len + 1);
-	int			i;
+	const Skeleton *x = a;
+	const Skeleton *y = b;
+	const Walk *walk = arg;
 
-	for (i = 0; i < len; i++)
-		folded[i] = pg_ascii_tolower((unsigned char) text[i]);
-	folded[len] = '\0';
-	return folded;
+	CHECK_FOR_INTERRUPTS();
+	if (x->hash != y->hash)
+		return x->hash < y->hash ? -1 : 1;
+	if (x->len != y->len)
+		return x->len < y->len ? -1 : 1;
+	return memcmp(walk->text.data + x->start, walk->text.data + y->start, x->len);
 }
 
-/* NFC, with what cannot be seen left out. */
-static char *
-normalize(const char *text, int len)
+static bool
+add_key(Walk *walk, Skeleton *skeleton, const char *key, int len)
 {
-	pg_wchar   *in = palloc(sizeof(pg_wchar) * (len + 1));
-	pg_wchar   *normal;
-	char	   *out;
-	int			count = 0;
+	skeleton->start = walk->text.len;
+	if (!append_seen(&walk->text, key, len))
+	{
+		walk->text.data[walk->text.len] = '\0';
+		if (!fold(walk, skeleton->start))
+			return false;
+	}
+	skeleton->len = walk->text.len - skeleton->start;
+	skeleton->hash = hash_bytes_extended((unsigned char *) walk->text.data + skeleton->start,
+										 skeleton->len, walk->seed);
+	return true;
+}
+
+/* Do two keys of this one object look alike? */
+static bool
+alike(Walk *walk, const JsonbContainer *object, const char *base)
+{
+	int			count = JsonContainerSize(object);
+	uint32		offset = 0;
 	int			i;
 
-	for (i = 0; i < len; i += pg_utf_mblen((const unsigned char *) text + i))
+	if (count > walk->room)
 	{
-		pg_wchar	c = utf8_to_unicode((const unsigned char *) text + i);
-
-		if (!visible_not(c))
-			in[count++] = c;
+		if (walk->keys != walk->few_keys)
+			pfree(walk->keys);
+		walk->keys = palloc(sizeof(Skeleton) * count);
+		walk->room = count;
 	}
-	in[count] = 0;
-	normal = unicode_normalize(UNICODE_NFC, in);
-	for (count = 0; normal[count]; count++)
-		 /* its length */ ;
-	out = palloc(count * MAX_MULTIBYTE_CHAR_LEN + 1);
-	len = 0;
+	resetStringInfo(&walk->text);
 	for (i = 0; i < count; i++)
 	{
-		unicode_to_utf8(normal[i], (unsigned char *) out + len);
-		len += pg_utf_mblen((const unsigned char *) out + len);
+		const char *key = base + offset;
+
+		CHECK_FOR_INTERRUPTS();
+		JBE_ADVANCE_OFFSET(offset, object->children[i]);
+		if (!add_key(walk, &walk->keys[i], key, base + offset - key))
+			return true;
 	}
-	out[len] = '\0';
-	return out;
+	qsort_arg(walk->keys, count, sizeof(Skeleton), compare, walk);
+	for (i = 1; i < count; i++)
+		if (compare(&walk->keys[i - 1], &walk->keys[i], walk) == 0)
+			return true;
+	return false;
 }
 
-/* The root collation of ICU, or InvalidOid. */
-static Oid
-root_collation(void)
-{
-	return get_collation_oid(list_make2(makeString(pstrdup("pg_catalog")), makeString(pstrdup("und-x-icu"))), true);
-}
-
-/* NULL if this server cannot fold it. */
-static char *
-fold(const char *text, int len)
-{
-	Oid			collation;
-	char	   *folded;
-
-	if (is_ascii(text, len))
-		return fold_ascii(text, len);
-	collation = root_collation();
-	if (!OidIsValid(collation))
-		return NULL;
-	folded = normalize(text, len);
-	folded = str_toupper(folded, strlen(folded), collation);
-	folded = str_tolower(folded, strlen(folded), collation);
-	return normalize(folded, strlen(folded));
-}
-
-static void
-add_key(Keys *keys, const JsonbValue *key)
-{
-	Folded	   *folded;
-
-	if (keys->count == keys->room)
-	{
-		keys->room *= 2;
-		keys->keys = repalloc(keys->keys, sizeof(Folded) * keys->room);
-	}
-	folded = &keys->keys[keys->count++];
-	folded->text = fold(key->val.string.val, key->val.string.len);
-	if (folded->text == NULL)
-	{
-		keys->unsure = true;
-		folded->text = pnstrdup(key->val.string.val, key->val.string.len);
-	}
-	folded->len = strlen(folded->text);
-}
-
-static int
-compare(const void *a, const void *b)
-{
-	return strcmp(((const Folded *) a)->text, ((const Folded *) b)->text);
-}
-
+/* In an object the keys come first, then as many values. */
 static bool
-two_alike(Keys *keys)
+alike_within(Walk *walk, JsonbContainer *container)
 {
+	int			count = JsonContainerSize(container);
+	int			first = JsonContainerIsObject(container) ? count : 0;
+	const char *base = (const char *) &container->children[first + count];
+	uint32		offset = 0;
 	int			i;
 
-	if (keys->count < 2)
-		return false;
-	if (keys->unsure)
-		return true;
-	qsort(keys->keys, keys->count, sizeof(Folded), compare);
-	for (i = 1; i < keys->count; i++)
-		if (compare(&keys->keys[i - 1], &keys->keys[i]) == 0)
-			return true;
-	return false;
-}
-
-static bool
-container_has(const JsonbValue *value)
-{
-	JsonbContainer *container;
-	uint32		i;
-
-	if (value->type != jbvBinary)
-		return false;
-	container = value->val.binary.data;
 	check_stack_depth();
-	if (JsonContainerIsObject(container))
-		return object_has(container);
-	for (i = 0; i < JsonContainerSize(container); i++)
+	if (first > 1 && alike(walk, container, base))
+		return true;
+	for (i = 0; i < first + count; i++)
 	{
-		JsonbValue *element = getIthJsonbValueFromContainer(container, i);
-		bool		has = container_has(element);
+		JEntry		entry = container->children[i];
 
 		CHECK_FOR_INTERRUPTS();
-		pfree(element);
-		if (has)
+		if (JBE_ISCONTAINER(entry) &&
+			alike_within(walk, (JsonbContainer *) (base + INTALIGN(offset))))
 			return true;
+		JBE_ADVANCE_OFFSET(offset, entry);
 	}
 	return false;
 }
 
-static bool
-object_has(JsonbContainer *object)
-{
-	JsonbIterator *it = JsonbIteratorInit(object);
-	JsonbIteratorToken token;
-	JsonbValue	value;
-	Keys		keys = {0};
-
-	keys.room = Max((int) JsonContainerSize(object), 1);
-	keys.keys = palloc(sizeof(Folded) * keys.room);
-	while ((token = JsonbIteratorNext(&it, &value, true)) != WJB_DONE)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (token == WJB_KEY)
-			add_key(&keys, &value);
-		else if (token == WJB_VALUE && container_has(&value))
-			return true;
-	}
-	return two_alike(&keys);
-}
-
-/* Whether any object in the arguments has two keys that look alike. */
+/* True if in any object, at any depth, two keys look alike. */
 bool
 lookalike_keys(Jsonb *arguments)
 {
-	return object_has(&arguments->root);
+	Walk		walk;
+	bool		found;
+
+	initStringInfo(&walk.text);
+	walk.keys = walk.few_keys;
+	walk.room = FEW_KEYS;
+	walk.seed = pg_prng_uint64(&pg_global_prng_state);
+	walk.scratch = NULL;
+	walk.collation = InvalidOid;
+	found = alike_within(&walk, &arguments->root);
+	pfree(walk.text.data);
+	if (walk.keys != walk.few_keys)
+		pfree(walk.keys);
+	if (walk.scratch != NULL)
+		MemoryContextDelete(walk.scratch);
+	return found;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * lookalike.h
- *	  Keys of one object that a person cannot tell apart.
+ *	  Keys that a person, or a lenient parser, would take for each other.
  *
  *-------------------------------------------------------------------------
  */

@@ -133,11 +133,15 @@ permit_asked_lease(const Call *call, int argument)
 int64
 permit_lease(int64 asked, const Registered *registered)
 {
+	int64		shortest = 0;
+	int			i;
+
 	if (asked > 0)
 		return asked;
-	if (registered->ntools > 0 && registered->tools[0].lease > 0)
-		return registered->tools[0].lease;
-	return setting_lease * USECS_PER_SEC;
+	for (i = 0; i < registered->ntools; i++)
+		if (registered->tools[i].lease > 0 && (shortest == 0 || registered->tools[i].lease < shortest))
+			shortest = registered->tools[i].lease;
+	return shortest > 0 ? shortest : setting_lease * USECS_PER_SEC;
 }
 
 /* Locks the request; false, with a refusal, for any but its current attempt. */

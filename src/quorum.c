@@ -4,7 +4,8 @@
  *	  How many have approved, and who may.
  *
  * A vote is the last decision of an actor, and belongs to the review hash that
- * it was given on.  Votes are counted under the lock of the request, which
+ * it was given on.  Those of a member who has left, or whose approvals were
+ * taken back since (revoke_by), do not count.  Votes are counted under the lock of the request, which
  * every vote updates, so that two last ones cannot miss each other.
  *
  *-------------------------------------------------------------------------
@@ -19,12 +20,15 @@
 #include "quorum.h"
 
 static Statement count_votes = {
-	.sql = "SELECT pg_catalog.count(*) FROM (SELECT DISTINCT ON (d.actor) d.actor, d.verdict, d.review_hash"
+	.sql = "SELECT pg_catalog.count(*) FROM (SELECT DISTINCT ON (d.actor) d.actor, d.at, d.verdict, d.review_hash"
 	" FROM approval.decisions d WHERE d.tenant OPERATOR(pg_catalog.=) $1"
 	" AND d.request_id OPERATOR(pg_catalog.=) $2::approval.ulid ORDER BY d.actor, d.n DESC) v"
 	" WHERE v.verdict OPERATOR(pg_catalog.=) 'approve'"
 	" AND v.review_hash OPERATOR(pg_catalog.=) $3::approval.digest"
 	" AND v.actor OPERATOR(pg_catalog.<>) $4"
+	" AND NOT EXISTS (SELECT FROM approval.policy_events e WHERE e.tenant OPERATOR(pg_catalog.=) $1"
+	" AND e.chain OPERATOR(pg_catalog.=) 'freeze' AND e.verb OPERATOR(pg_catalog.=) 'revoke_by'"
+	" AND e.subject OPERATOR(pg_catalog.=) v.actor AND e.at OPERATOR(pg_catalog.>=) v.at)"
 	" AND ($5 IS NULL OR EXISTS (SELECT FROM approval.members m"
 	" WHERE m.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[$1, '*'])"
 	" AND m.reviewer_group OPERATOR(pg_catalog.=) $5 AND m.actor OPERATOR(pg_catalog.=) v.actor))",

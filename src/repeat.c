@@ -69,11 +69,12 @@ repeat_key(const Call *call, const Registered *registered, Subject *subject, Dig
 	const Action *action = subject->action;
 	List	   *texts = NIL;
 	ListCell   *cell;
+	int			i;
 
 	if (registered->ntools == 0 || cool_down(registered) == 0)
 		return false;
-	if (registered->tools[0].nkeys > 0)
-		texts = selected_texts(&registered->tools[0], policy_arguments(subject));
+	for (i = 0; i < registered->ntools && texts == NIL; i++)
+		texts = selected_texts(&registered->tools[i], policy_arguments(subject));
 	digest_start();
 	add_text(call->caller->login);
 	add_text(action->server);

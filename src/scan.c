@@ -1,19 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * scan.c
- *	  Parts of a canonical JSON text, found without parsing it into a tree.
+ *	  Finding the way in canonical JSON text, without reading it.
+ *
+ * The text is canonical: without white space, and checked before.  Of other
+ * text the answer would be wrong, but never beyond its end.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
 #include "scan.h"
 
 /* Where the JSON string that starts here ends. */
-static const char *
-string_end(const char *p, const char *end)
+const char *
+scan_string(const char *p, const char *end)
 {
 	for (p++; p < end && *p != '"'; p++)
 		if (*p == '\\')
@@ -22,8 +23,8 @@ string_end(const char *p, const char *end)
 }
 
 /* Where the canonical JSON value that starts here ends. */
-static const char *
-value_end(const char *p, const char *end)
+const char *
+scan_value(const char *p, const char *end)
 {
 	int			depth = 0;
 
@@ -31,7 +32,7 @@ value_end(const char *p, const char *end)
 	{
 		if (*p == '"')
 		{
-			p = string_end(p, end);
+			p = scan_string(p, end);
 			continue;
 		}
 		if (*p == '{' || *p == '[')
@@ -45,66 +46,25 @@ value_end(const char *p, const char *end)
 	return p;
 }
 
-/* The next member of an object; false after the last. */
+/*
+ * Takes the next member of an object, from behind its opening brace or the
+ * member before.  False if there is none.
+ */
 bool
-scan_member(const Slice *object, MemberScan *scan)
+scan_member(const char **next, const char *end, MemberText *member)
 {
-	const char *end = object->text + object->len;
-	const char *p = scan->at ? scan->at : object->text + 1;
+	const char *p = *next;
 
-	CHECK_FOR_INTERRUPTS();
-	if (p >= end || *p == '}')
+	if (p < end && *p == ',')
+		p++;
+	if (p >= end || *p != '"')
 		return false;
-	scan->key.text = p;
-	p = string_end(p, end);
-	scan->key.len = p - scan->key.text;
-	scan->value.text = ++p;
-	p = value_end(p, end);
-	scan->value.len = p - scan->value.text;
-	scan->at = p < end && *p == ',' ? p + 1 : p;
+	member->key = p;
+	p = scan_string(p, end);
+	member->key_len = p - member->key;
+	member->value = Min(p + 1, end);
+	p = scan_value(member->value, end);
+	member->value_len = p - member->value;
+	*next = p;
 	return true;
-}
-
-/* The member with this key, quoted as canonical text has it. */
-bool
-scan_find(const Slice *object, const Slice *key, Slice *value)
-{
-	MemberScan	scan = {0};
-
-	if (object->len == 0 || object->text[0] != '{')
-		return false;
-	while (scan_member(object, &scan))
-		if (scan.key.len == key->len && memcmp(scan.key.text, key->text, key->len) == 0)
-		{
-			*value = scan.value;
-			return true;
-		}
-	return false;
-}
-
-bool
-scan_element(const Slice *array, int index, Slice *value)
-{
-	const char *end = array->text + array->len;
-	const char *p = array->text + 1;
-	int			i;
-
-	if (array->len == 0 || array->text[0] != '[')
-		return false;
-	for (i = 0; p < end && *p != ']'; i++)
-	{
-		const char *start = p;
-
-		CHECK_FOR_INTERRUPTS();
-		p = value_end(p, end);
-		if (i == index)
-		{
-			value->text = start;
-			value->len = p - start;
-			return true;
-		}
-		if (p < end && *p == ',')
-			p++;
-	}
-	return false;
 }

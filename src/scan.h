@@ -1,32 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * scan.h
- *	  Parts of a canonical JSON text, found without parsing it into a tree.
- *
- * Canonical text has no white space and no duplicate keys, and each string has
- * one spelling: a key is found by its bytes.
+ *	  Finding the way in canonical JSON text, without reading it.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef APPROVAL_SCAN_H
 #define APPROVAL_SCAN_H
 
-typedef struct Slice
+/* A member of an object, where it stands; the key with its quotes. */
+typedef struct MemberText
 {
-	const char *text;
-	int			len;
-} Slice;
+	const char *key;
+	int			key_len;
+	const char *value;
+	int			value_len;
+} MemberText;
 
-/* The members of an object one after the other; "at" starts as NULL. */
-typedef struct MemberScan
-{
-	const char *at;
-	Slice		key;			/* with its quotes */
-	Slice		value;
-} MemberScan;
-
-extern bool scan_member(const Slice *object, MemberScan *scan);
-extern bool scan_find(const Slice *object, const Slice *key, Slice *value);
-extern bool scan_element(const Slice *array, int index, Slice *value);
+extern const char *scan_string(const char *p, const char *end);
+extern const char *scan_value(const char *p, const char *end);
+extern bool scan_member(const char **next, const char *end, MemberText *member);
 
 #endif							/* APPROVAL_SCAN_H */

@@ -26,11 +26,19 @@ static Statement insert_seen = {
 	" SELECT $1, $2, $3, $4::approval.digest, $5, $6, $7"
 	" WHERE NOT EXISTS (SELECT FROM approval.seen_definitions s WHERE s.tenant OPERATOR(pg_catalog.=) $1"
 	" AND s.server OPERATOR(pg_catalog.=) $2 AND s.tool OPERATOR(pg_catalog.=) $3"
-	" AND s.digest OPERATOR(pg_catalog.=) $4::approval.digest)"
-	" AND (SELECT pg_catalog.count(*) FROM approval.seen_definitions s WHERE s.tenant OPERATOR(pg_catalog.=) $1"
-	" AND s.server OPERATOR(pg_catalog.=) $2 AND s.tool OPERATOR(pg_catalog.=) $3) OPERATOR(pg_catalog.<) $8",
-	.nparams = 8,
-	.types = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, JSONOID, TEXTOID, TIMESTAMPTZOID, INT8OID},
+	" AND s.digest OPERATOR(pg_catalog.=) $4::approval.digest)",
+	.nparams = 7,
+	.types = {TEXTOID, TEXTOID, TEXTOID, TEXTOID, JSONOID, TEXTOID, TIMESTAMPTZOID},
+};
+
+/* All but the latest $4; what somebody else is putting away is left to him. */
+static Statement delete_oldest = {
+	.sql = "DELETE FROM approval.seen_definitions d WHERE d.ctid OPERATOR(pg_catalog.=) ANY (ARRAY("
+	"SELECT s.ctid FROM approval.seen_definitions s WHERE s.tenant OPERATOR(pg_catalog.=) $1"
+	" AND s.server OPERATOR(pg_catalog.=) $2 AND s.tool OPERATOR(pg_catalog.=) $3"
+	" ORDER BY s.seen_at DESC OFFSET $4 FOR UPDATE SKIP LOCKED))",
+	.nparams = 4,
+	.types = {TEXTOID, TEXTOID, TEXTOID, INT8OID},
 };
 
 static Statement select_seen = {
@@ -42,24 +50,43 @@ static Statement select_seen = {
 	.types = {TEXTOID, TEXTOID, TEXTOID, TEXTOID},
 };
 
+static void
+put_away_oldest(const Call *call, const Action *action)
+{
+	Datum		values[4];
+	char		nulls[4];
+
+	param_text(values, nulls, 0, call->tenant);
+	param_text(values, nulls, 1, action->server);
+	param_text(values, nulls, 2, action->tool);
+	values[3] = Int64GetDatum(MAX_SEEN);
+	nulls[3] = ' ';
+	store_run(&delete_oldest, values, nulls, SPI_OK_DELETE, 0);
+}
+
+/* Without the members that the digest leaves out: they may have no canonical form. */
 void
 seen_keep(const Call *call, const Action *action, const text *definition)
 {
-	Datum		values[8];
-	char		nulls[8];
+	Datum		values[7];
+	char		nulls[7];
 	char		hex[DIGEST_TEXT_LEN + 1];
+	int			len = 0;
+	char	   *canonical = hash_definition_text(definition, &len);
 
+	if (canonical == NULL)
+		return;
 	digest_to_hex(action->definition, hex);
 	param_text(values, nulls, 0, call->tenant);
 	param_text(values, nulls, 1, action->server);
 	param_text(values, nulls, 2, action->tool);
 	param_text(values, nulls, 3, hex);
-	values[4] = PointerGetDatum(definition);
+	values[4] = PointerGetDatum(cstring_to_text_with_len(canonical, len));
 	param_text(values, nulls, 5, call->caller->login);
 	values[6] = TimestampTzGetDatum(call->now);
-	values[7] = Int64GetDatum(MAX_SEEN);
-	nulls[4] = nulls[6] = nulls[7] = ' ';
-	store_run(&insert_seen, values, nulls, SPI_OK_INSERT, 0);
+	nulls[4] = nulls[6] = ' ';
+	if (store_run(&insert_seen, values, nulls, SPI_OK_INSERT, 0) > 0)
+		put_away_oldest(call, action);
 }
 
 /* The definition with this digest as it was brought, or NULL. */

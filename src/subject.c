@@ -82,9 +82,15 @@ subject_definition(Call *call, const text *json, Digest *out)
 const char *
 subject_defined_name(const text *definition)
 {
-	Jsonb	   *json = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text_to_cstring(definition))));
-	JsonbValue *name = getKeyJsonValueFromContainer(&json->root, "name", strlen("name"), NULL);
+	int			len = 0;
+	char	   *canonical = hash_definition_text(definition, &len);
+	Jsonb	   *json;
+	JsonbValue *name;
 
+	if (canonical == NULL)
+		return NULL;
+	json = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(canonical)));
+	name = getKeyJsonValueFromContainer(&json->root, "name", strlen("name"), NULL);
 	if (name == NULL || name->type != jbvString)
 		return NULL;
 	return pnstrdup(name->val.string.val, name->val.string.len);

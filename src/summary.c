@@ -12,8 +12,8 @@
  */
 #include "postgres.h"
 
-#include "canonical.h"
-#include "scan.h"
+#include "miscadmin.h"
+
 #include "summary.h"
 #include "template.h"
 #include "visible.h"
@@ -37,74 +37,73 @@ append_name(StringInfo out, const char *name)
 	pfree(quoted.data);
 }
 
-/* Members of the arguments, key and value each clipped by itself. */
+/* Every member that the template does not show whole, key and value each clipped by itself. */
 static void
-append_members(StringInfo out, const Slice *arguments, const Template *template)
+append_members(StringInfo out, const Action *action, Template *template)
 {
-	MemberScan	scan = {0};
-	bool		first = true;
+	const char *next = action->arguments + 1;
+	const char *end = action->arguments + action->arguments_len;
+	MemberText	member;
 
-	appendStringInfoChar(out, '{');
-	while (scan_member(arguments, &scan))
+	while (scan_member(&next, end, &member))
 	{
-		if (template && template_shows(template, &scan.key))
+		CHECK_FOR_INTERRUPTS();
+		if (template != NULL && template_take(template, &member))
 			continue;
-		if (!first)
+		if (out->len > 0)
 			appendStringInfoChar(out, ',');
-		first = false;
-		visible_append_clipped(out, scan.key.text, scan.key.len);
+		visible_append_clipped(out, member.key, member.key_len);
 		appendStringInfoChar(out, ':');
-		visible_append_clipped(out, scan.value.text, scan.value.len);
+		visible_append_clipped(out, member.value, member.value_len);
 	}
-	appendStringInfoChar(out, '}');
 }
 
-/* Whether the template leaves anything out. */
-static bool
-leaves_out(const Template *template, const Slice *arguments)
+/* Tool and resource as in server/tool on resource. */
+static void
+append_names(StringInfo out, const Action *action)
 {
-	MemberScan	scan = {0};
-
-	while (scan_member(arguments, &scan))
-		if (!template_shows(template, &scan.key))
-			return true;
-	return false;
+	if (action->server[0] != '\0')
+	{
+		append_name(out, action->server);
+		appendStringInfoChar(out, '/');
+	}
+	append_name(out, action->tool);
+	if (action->resource)
+	{
+		appendStringInfoString(out, " on ");
+		append_name(out, action->resource);
+	}
 }
 
 /*
- * From hashed members only: server/tool on resource with {arguments}; with a
- * template: server/tool on resource: its words, and with {...} whatever it
- * leaves out.
+ * From hashed members only: server/tool on resource with {arguments}.  With a
+ * template: server/tool on resource: its text, with {arguments that it leaves
+ * out}.  One that is not sound is not used.
  */
 char *
 summary_of(const Action *action, const char *template)
 {
-	const Slice arguments = {action->arguments, action->arguments_len};
 	const char *problem;
-	Template   *parsed = template ? template_parse(template, &problem) : NULL;
+	Template   *text = template == NULL ? NULL : template_read(template, &problem);
 	StringInfoData out;
+	StringInfoData members;
+
+	initStringInfo(&members);
+	append_members(&members, action, text);
 
 	initStringInfo(&out);
-	if (action->server[0] != '\0')
-	{
-		append_name(&out, action->server);
-		appendStringInfoChar(&out, '/');
-	}
-	append_name(&out, action->tool);
-	if (action->resource)
-	{
-		appendStringInfoString(&out, " on ");
-		append_name(&out, action->resource);
-	}
-	if (parsed)
+	append_names(&out, action);
+	if (text != NULL)
 	{
 		appendStringInfoString(&out, ": ");
-		template_render(parsed, &arguments, &out);
+		template_append(&out, text);
 	}
-	if (parsed == NULL || leaves_out(parsed, &arguments))
+	if (text == NULL || members.len > 0)
 	{
-		appendStringInfoString(&out, " with ");
-		append_members(&out, &arguments, parsed);
+		appendStringInfoString(&out, " with {");
+		appendBinaryStringInfo(&out, members.data, members.len);
+		appendStringInfoChar(&out, '}');
 	}
+	pfree(members.data);
 	return out.data;
 }

@@ -1,275 +1,325 @@
 /*-------------------------------------------------------------------------
  *
  * template.c
- *	  An administrator's sentence over the arguments of a tool.
+ *	  Sentences that an administrator writes, with arguments in them.
  *
- * "Refund {amount} to {customer.id}, first of {items[0].sku}".  A name that is
- * not plain is written as a JSON string, {"odd name"."x.y"}; {{ and }} are
- * braces.  What is put in is always canonical JSON: a string keeps its quotes,
- * so that no argument can pass for the administrator's words.
+ *	  text         {{ and }} stand for braces
+ *	  placeholder  { name, then .name or [index] as often as needed }
+ *	  name         letters, digits, _ and -, or any JSON string
+ *
+ * What is inserted is canonical JSON and never read as a template: a string
+ * keeps its quotes, so it cannot pass for the text around it.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "nodes/pg_list.h"
 
 #include "canonical.h"
 #include "template.h"
 #include "visible.h"
 
-#define MAX_PLACEHOLDERS 100
-#define MAX_INDEX 99999
+#define TEXT_LIMIT 4000			/* bytes */
+#define PLACEHOLDER_LIMIT 100
+#define INDEX_DIGITS 9			/* of them any number is an int */
 
-/* One step of a path. */
+#define TOO_LONG "the text is longer than 4000 bytes"
+#define TOO_MANY "there are more than 100 placeholders"
+#define NO_TEXT "the text is empty"
+#define UNBALANCED "a brace has no partner and is not doubled"
+#define NO_PATH "a placeholder is empty"
+#define BAD_NAME "a name is missing, or has characters that need a JSON string"
+#define BAD_INDEX "an index is not a whole number in brackets"
+
+/* A member's name as it stands in canonical text, or, without one, an index. */
 typedef struct Step
 {
-	Slice		key;			/* quoted; text NULL: an index */
+	const char *key;
+	int			key_len;
 	int			index;
 } Step;
 
-/* Words, or a place for a value. */
-typedef struct Part
+/* Text to be copied, or, with a path, the place of a value. */
+typedef struct Piece
 {
-	Slice		words;			/* text NULL: a place */
-	List	   *steps;
-} Part;
+	const char *text;			/* of a placeholder: NULL until it is found */
+	int			len;
+	List	   *path;
+} Piece;
 
 struct Template
 {
-	List	   *parts;
-	int			places;
+	List	   *pieces;
+	int			placeholders;
 };
 
-/* What is left to read. */
 typedef struct Reader
 {
-	const char *at;
-	const char *problem;
+	const char *next;
+	const char *problem;		/* or NULL */
 } Reader;
 
-static bool
-bad(Reader *reader, const char *problem)
+/* How long the JSON string that starts here is; 0 if it is none. */
+static int
+json_string_len(const char *s)
 {
-	reader->problem = problem;
-	return false;
-}
+	const char *p;
 
-static bool
-plain_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		c == '_' || c == '-' || c == '$' || IS_HIGHBIT_SET(c);
-}
-
-/* A name in quotes, as JSON; the slice is its canonical spelling. */
-static bool
-read_quoted(Reader *reader, Slice *key)
-{
-	const char *start = reader->at++;
-	StringInfoData out;
-	CanonicalError error = {0};
-
-	while (*reader->at != '"')
+	for (p = s + 1; *p != '"'; p++)
 	{
-		if (*reader->at == '\\' && reader->at[1] != '\0')
-			reader->at++;
-		if (*reader->at++ == '\0')
-			return bad(reader, "a quoted name does not end");
+		if ((unsigned char) *p < ' ')
+			return 0;
+		if (*p != '\\')
+			continue;
+		p++;
+		if (*p == 'u')
+		{
+			if (strspn(p + 1, "0123456789abcdefABCDEF") < 4)
+				return 0;
+			p += 4;
+		}
+		else if (*p == '\0' || strchr("\"\\/bfnrt", *p) == NULL)
+			return 0;
 	}
-	reader->at++;
-	initStringInfo(&out);
-	if (!canonical_append(&out, start, reader->at - start, CANONICAL_STRICT, &error))
-		return bad(reader, "a quoted name is not a JSON string");
-	key->text = out.data;
-	key->len = out.len;
-	return true;
+	return p + 1 - s;
 }
 
-static bool
-read_name(Reader *reader, Slice *key)
+/* Keys are compared in their canonical form, in which escapes make no difference. */
+static void
+read_name(Reader *reader, Step *step)
 {
-	const char *start = reader->at;
-	StringInfoData out;
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+	CanonicalError error;
+	StringInfoData key;
+	int			len;
 
-	if (*start == '"')
-		return read_quoted(reader, key);
-	while (plain_char(*reader->at))
-		reader->at++;
-	if (reader->at == start)
-		return bad(reader, "a placeholder needs a name");
-	initStringInfo(&out);
-	canonical_append_string(&out, start, reader->at - start);
-	key->text = out.data;
-	key->len = out.len;
-	return true;
+	initStringInfo(&key);
+	if (*reader->next == '"')
+	{
+		len = json_string_len(reader->next);
+		if (len == 0 || !canonical_append(&key, reader->next, len, CANONICAL_STRICT, &error))
+			reader->problem = BAD_NAME;
+	}
+	else
+	{
+		len = strspn(reader->next, plain);
+		if (len == 0)
+			reader->problem = BAD_NAME;
+		canonical_append_string(&key, reader->next, len);
+	}
+	step->key = key.data;
+	step->key_len = key.len;
+	reader->next += len;
 }
 
-static bool
-read_index(Reader *reader, int *index)
+/* One way to write each index: without leading zeros. */
+static void
+read_index(Reader *reader, Step *step)
 {
-	const char *start = ++reader->at;
+	const char *digits = reader->next + 1;
+	size_t		len = strspn(digits, "0123456789");
 
-	*index = 0;
-	while (*reader->at >= '0' && *reader->at <= '9' && *index <= MAX_INDEX)
-		*index = *index * 10 + (*reader->at++ - '0');
-	if (reader->at == start || *reader->at != ']' || *index > MAX_INDEX)
-		return bad(reader, "an index is a number from 0 to 99999 in brackets");
-	reader->at++;
-	return true;
+	if (len == 0 || len > INDEX_DIGITS || (*digits == '0' && len > 1) || digits[len] != ']')
+	{
+		reader->problem = BAD_INDEX;
+		return;
+	}
+	step->index = atoi(digits);
+	reader->next = digits + len + 1;
 }
 
-/* The path between braces: name, then .name or [index]. */
-static bool
-read_path(Reader *reader, List **steps)
+/* A path and the brace that ends it. */
+static List *
+read_path(Reader *reader)
 {
-	for (;;)
+	List	   *path = NIL;
+
+	while (reader->problem == NULL)
 	{
 		Step	   *step = palloc0(sizeof(Step));
 
-		if (*reader->at == '[' && *steps != NIL)
+		if (path != NIL && *reader->next == '[')
+			read_index(reader, step);
+		else
 		{
-			if (!read_index(reader, &step->index))
-				return false;
+			if (path != NIL)
+				reader->next++;
+			read_name(reader, step);
 		}
-		else if (!read_name(reader, &step->key))
-			return false;
-		*steps = lappend(*steps, step);
-		if (*reader->at == '}')
+		path = lappend(path, step);
+		if (reader->problem != NULL)
 			break;
-		if (*reader->at == '.')
-			reader->at++;
-		else if (*reader->at != '[')
-			return bad(reader, "a placeholder does not end");
-	}
-	reader->at++;
-	return true;
-}
-
-static void
-add_words(Template *template, const char *text, int len)
-{
-	Part	   *part = palloc0(sizeof(Part));
-
-	if (len == 0)
-		return;
-	part->words.text = text;
-	part->words.len = len;
-	template->parts = lappend(template->parts, part);
-}
-
-static bool
-add_place(Template *template, Reader *reader)
-{
-	Part	   *part = palloc0(sizeof(Part));
-
-	reader->at++;
-	if (++template->places > MAX_PLACEHOLDERS)
-		return bad(reader, "has more than 100 placeholders");
-	if (!read_path(reader, &part->steps))
-		return false;
-	template->parts = lappend(template->parts, part);
-	return true;
-}
-
-static bool
-read_template(Template *template, Reader *reader)
-{
-	while (*reader->at)
-	{
-		int			len = strcspn(reader->at, "{}");
-		const char *brace = reader->at + len;
-
-		if (*brace && brace[1] == *brace)
+		if (*reader->next == '}')
 		{
-			add_words(template, reader->at, len + 1);
-			reader->at = brace + 2;
-			continue;
+			reader->next++;
+			break;
 		}
-		add_words(template, reader->at, len);
-		reader->at = brace;
-		if (*brace == '}')
-			return bad(reader, "has a closing brace without an opening one");
-		if (*brace == '{' && !add_place(template, reader))
-			return false;
+		if (*reader->next == '\0')
+			reader->problem = UNBALANCED;
+		else if (*reader->next != '.' && *reader->next != '[')
+			reader->problem = BAD_NAME;
 	}
-	return true;
+	return path;
 }
 
-/* NULL, with a problem, for what is no template.  It points into the text. */
+/* Text up to the next brace, one brace of a doubled one, or a placeholder. */
+static Piece *
+read_piece(Reader *reader)
+{
+	Piece	   *piece = palloc0(sizeof(Piece));
+	char		c = *reader->next;
+
+	piece->text = reader->next;
+	piece->len = strcspn(reader->next, "{}");
+	if (piece->len > 0)
+		reader->next += piece->len;
+	else if (reader->next[1] == c)
+	{
+		piece->len = 1;
+		reader->next += 2;
+	}
+	else if (c == '}' || reader->next[1] == '\0')
+		reader->problem = UNBALANCED;
+	else if (reader->next[1] == '}')
+		reader->problem = NO_PATH;
+	else
+	{
+		reader->next++;
+		piece->text = NULL;
+		piece->path = read_path(reader);
+	}
+	return piece;
+}
+
+/*
+ * A template ready for the members of one object, or NULL with what is wrong
+ * with the text, which has to stay.
+ */
 Template *
-template_parse(const char *text, const char **problem)
+template_read(const char *text, const char **problem)
 {
 	Template   *template = palloc0(sizeof(Template));
 	Reader		reader = {text, NULL};
 
-	if (read_template(template, &reader))
-		return template;
+	if (strnlen(text, TEXT_LIMIT + 1) > TEXT_LIMIT)
+		reader.problem = TOO_LONG;
+	else if (*text == '\0')
+		reader.problem = NO_TEXT;
+	while (reader.problem == NULL && *reader.next != '\0')
+	{
+		Piece	   *piece = read_piece(&reader);
+
+		template->pieces = lappend(template->pieces, piece);
+		if (piece->path != NIL && ++template->placeholders > PLACEHOLDER_LIMIT)
+			reader.problem = TOO_MANY;
+	}
 	*problem = reader.problem;
+	return reader.problem == NULL ? template : NULL;
+}
+
+/* Can it be used?  If not, *problem says why: a constant. */
+bool
+template_sound(const char *template, const char **problem)
+{
+	return template_read(template, problem) != NULL;
+}
+
+static bool
+is_key(const Step *step, const char *key, int len)
+{
+	return step->key != NULL && step->key_len == len && memcmp(step->key, key, len) == 0;
+}
+
+/*
+ * Where one step into the value at p leads, or NULL.  Its end is not looked
+ * for, so that a long path does not read the same text again and again.
+ */
+static const char *
+enter(const char *p, const char *end, const Step *step)
+{
+	int			i;
+
+	if (p >= end || *p != (step->key == NULL ? '[' : '{'))
+		return NULL;
+	p++;
+	for (i = 0; p < end && *p != ']' && *p != '}'; i++)
+	{
+		bool		found = step->key == NULL && i == step->index;
+
+		CHECK_FOR_INTERRUPTS();
+		if (step->key != NULL)
+		{
+			const char *key = p;
+
+			p = scan_string(p, end);
+			found = is_key(step, key, p - key);
+			p++;
+		}
+		if (found)
+			return p < end ? p : NULL;
+		p = scan_value(p, end);
+		if (p < end && *p == ',')
+			p++;
+	}
 	return NULL;
 }
 
+/* The value at the end of a path of which the first step led to the member. */
+static void
+find(Piece *piece, const MemberText *member)
+{
+	const char *p = member->value;
+	const char *end = member->value + member->value_len;
+	int			i;
+
+	for (i = 1; i < list_length(piece->path) && p != NULL; i++)
+		p = enter(p, end, list_nth(piece->path, i));
+	piece->text = p;
+	if (p != NULL)
+		piece->len = scan_value(p, end) - p;
+}
+
+/*
+ * Gives the template the next member of the object.  True if it shows the
+ * whole of it: showing every part that a path names is not enough, as there
+ * may be others.
+ */
 bool
-template_sound(const char *text, const char **problem)
+template_take(Template *template, const MemberText *member)
 {
-	return template_parse(text, problem) != NULL;
-}
-
-/* False for a path that leads nowhere. */
-static bool
-follow(const List *steps, const Slice *arguments, Slice *value)
-{
+	bool		whole = false;
 	ListCell   *cell;
 
-	*value = *arguments;
-	foreach(cell, steps)
+	foreach(cell, template->pieces)
 	{
-		const Step *step = lfirst(cell);
-		Slice		inner;
+		Piece	   *piece = lfirst(cell);
 
-		if (step->key.text ? !scan_find(value, &step->key, &inner) :
-			!scan_element(value, step->index, &inner))
-			return false;
-		*value = inner;
-	}
-	return true;
-}
-
-void
-template_render(const Template *template, const Slice *arguments, StringInfo out)
-{
-	ListCell   *cell;
-
-	foreach(cell, template->parts)
-	{
-		const Part *part = lfirst(cell);
-		Slice		value;
-
-		if (part->words.text)
-			visible_append(out, part->words.text, part->words.len);
-		else if (follow(part->steps, arguments, &value))
-			visible_append_clipped(out, value.text, value.len);
-		else
-			appendStringInfoString(out, "(missing)");
-	}
-}
-
-/* Whether the template shows the whole of a member. */
-bool
-template_shows(const Template *template, const Slice *key)
-{
-	ListCell   *cell;
-
-	foreach(cell, template->parts)
-	{
-		const Part *part = lfirst(cell);
-		const Step *step;
-
-		if (part->words.text || list_length(part->steps) != 1)
+		if (piece->path == NIL || !is_key(linitial(piece->path), member->key, member->key_len))
 			continue;
-		step = linitial(part->steps);
-		if (step->key.len == key->len && memcmp(step->key.text, key->text, key->len) == 0)
-			return true;
+		find(piece, member);
+		if (list_length(piece->path) == 1)
+			whole = true;
 	}
-	return false;
+	return whole;
+}
+
+/* The sentence, after all members were taken. */
+void
+template_append(StringInfo out, const Template *template)
+{
+	ListCell   *cell;
+
+	foreach(cell, template->pieces)
+	{
+		const Piece *piece = lfirst(cell);
+
+		if (piece->path == NIL)
+			visible_append(out, piece->text, piece->len);
+		else if (piece->text == NULL)
+			appendStringInfoString(out, "(missing)");
+		else
+			visible_append_clipped(out, piece->text, piece->len);
+	}
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * template.h
- *	  An administrator's sentence over the arguments of a tool.
+ *	  Sentences that an administrator writes, with arguments in them.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,9 +14,9 @@
 
 typedef struct Template Template;
 
-extern Template *template_parse(const char *text, const char **problem);
-extern bool template_sound(const char *text, const char **problem);
-extern void template_render(const Template *template, const Slice *arguments, StringInfo out);
-extern bool template_shows(const Template *template, const Slice *key);
+extern bool template_sound(const char *template, const char **problem);
+extern Template *template_read(const char *text, const char **problem);
+extern bool template_take(Template *template, const MemberText *member);
+extern void template_append(StringInfo out, const Template *template);
 
 #endif							/* APPROVAL_TEMPLATE_H */

@@ -1,7 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * visible.c
- *	  Text as a person can read it: nothing invisible, nothing endless.
+ *	  Text that a person decides on: nothing in it is hidden.
+ *
+ * Characters that cannot be seen are written out, and of a long value both
+ * ends are shown with what is left out between them.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,15 +29,16 @@ static const struct
 	{0xFFF0, 0xFFFB}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF},
 };
 
+/* Can it be seen? */
 bool
-visible_not(pg_wchar c)
+visible_character(pg_wchar c)
 {
 	int			i;
 
 	for (i = 0; i < (int) lengthof(invisible_ranges); i++)
 		if (c >= invisible_ranges[i].first && c <= invisible_ranges[i].last)
-			return true;
-	return false;
+			return false;
+	return true;
 }
 
 /* Appends text with invisible characters written as <U+202E>. */
@@ -57,7 +61,7 @@ visible_append(StringInfo out, const char *text, int len)
 			break;
 		width = pg_utf_mblen((const unsigned char *) text);
 		c = utf8_to_unicode((const unsigned char *) text);
-		if (visible_not(c))
+		if (!visible_character(c))
 			appendStringInfo(out, "<U+%04X>", (unsigned int) c);
 		else
 			appendBinaryStringInfo(out, text, width);
@@ -65,7 +69,22 @@ visible_append(StringInfo out, const char *text, int len)
 	}
 }
 
-/* Both ends of a long value, cut between characters, and how much is left out. */
+/* Does an escape begin right before this place? */
+static bool
+splits_escape(const char *text, int place)
+{
+	int			start = place;
+
+	while (start > 0 && text[start - 1] == '\\')
+		start--;
+	return (place - start) % 2 == 1;
+}
+
+/*
+ * Both ends of a long JSON value, cut between characters, and how much is left
+ * out.  Of an escaped quote no half may stay: it would read as the end of its
+ * string, and the rest of the string as something else.
+ */
 void
 visible_append_clipped(StringInfo out, const char *text, int len)
 {
@@ -78,8 +97,12 @@ visible_append_clipped(StringInfo out, const char *text, int len)
 		return;
 	}
 	head = pg_encoding_mbcliplen(PG_UTF8, text, len, VALUE_HEAD);
+	if (splits_escape(text, head))
+		head--;
 	tail = len - VALUE_TAIL;
 	while (tail < len && ((unsigned char) text[tail] & 0xC0) == 0x80)
+		tail++;
+	if (splits_escape(text, tail))
 		tail++;
 	visible_append(out, text, head);
 	appendStringInfo(out, " [... %d of %d bytes left out ...] ", tail - head, len);

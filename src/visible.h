@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * visible.h
- *	  Text as a person can read it: nothing invisible, nothing endless.
+ *	  Text that a person decides on: nothing in it is hidden.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,7 +11,7 @@
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 
-extern bool visible_not(pg_wchar c);
+extern bool visible_character(pg_wchar c);
 extern void visible_append(StringInfo out, const char *text, int len);
 extern void visible_append_clipped(StringInfo out, const char *text, int len);
 

@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 
 #include "args.h"
+#include "change.h"
 #include "event.h"
 #include "param.h"
 #include "verb.h"
@@ -23,13 +24,20 @@ PG_FUNCTION_INFO_V1(approval_cancel);
 PG_FUNCTION_INFO_V1(approval_revoke);
 PG_FUNCTION_INFO_V1(approval_revoke_by);
 
-/* In id order, so that two of them never wait for each other. */
+/*
+ * What the actor had a voice in, or allowed in advance; in id order, so that
+ * two of them never wait for each other.
+ */
 static Statement select_approved_by = {
 	.sql = "SELECT r.id FROM approval.requests r"
 	" WHERE r.tenant OPERATOR(pg_catalog.=) $1 AND r.status OPERATOR(pg_catalog.=) 'approved'"
-	" AND (r.decided_by OPERATOR(pg_catalog.=) $2 OR r.grant_id OPERATOR(pg_catalog.=) ANY"
-	" (SELECT g.id FROM approval.grants g WHERE g.tenant OPERATOR(pg_catalog.=) $1"
-	" AND $2 OPERATOR(pg_catalog.=) ANY (g.grantors))) ORDER BY r.id",
+	" AND (r.decided_by OPERATOR(pg_catalog.=) $2"
+	" OR EXISTS (SELECT FROM approval.decisions d WHERE d.tenant OPERATOR(pg_catalog.=) r.tenant"
+	" AND d.request_id OPERATOR(pg_catalog.=) r.id AND d.actor OPERATOR(pg_catalog.=) $2"
+	" AND d.verdict OPERATOR(pg_catalog.=) 'approve' AND d.review_hash OPERATOR(pg_catalog.=) r.review_hash)"
+	" OR EXISTS (SELECT FROM approval.grants g WHERE g.tenant OPERATOR(pg_catalog.=) r.tenant"
+	" AND g.id OPERATOR(pg_catalog.=) r.grant_id AND $2 OPERATOR(pg_catalog.=) ANY (g.grantors)))"
+	" ORDER BY r.id",
 	.nparams = 2,
 	.types = {TEXTOID, TEXTOID},
 };
@@ -165,49 +173,28 @@ void_grants(const Call *call, const char *actor)
 
 /* One row of revoke_by: whether it was there to be locked. */
 static bool
-revoke_if(Call *call, const Ulid *id, const char *actor, const char *reason, bool wait,
-		  ReturnSetInfo *rsinfo)
+revoke_if(Call *call, const Ulid *id, const char *reason, bool wait, ReturnSetInfo *rsinfo)
 {
 	memset(&call->refusal, 0, sizeof(call->refusal));
 	call->request = NULL;
 	if (!(wait ? call_lock(call, id) : call_lock_free(call, id)))
 		return false;
-	if ((request_text_is(call->request, REQ_DECIDED_BY, actor) || !call->request->nulls[REQ_GRANT_ID]) &&
-		revoke_locked(call, reason) == STEP_WRITTEN)
+	if (revoke_locked(call, reason) == STEP_WRITTEN)
 		call_put(call, rsinfo, get_func_rettype(call->fcinfo->flinfo->fn_oid));
 	return true;
 }
 
-/*
- * revoke_by(actor, reason, revoked_by, tenant): everything that a stolen
- * session approved.  What is free goes first, so that nobody who holds one row
- * can keep the others open; then the rest is waited for.  What was used or
- * lapsed meanwhile is passed over; a row that does not match its digest is
- * passed over too, since consume refuses it.
- */
-Datum
-approval_revoke_by(PG_FUNCTION_ARGS)
+/* What is free first, then the rest. */
+static void
+revoke_all(Call *call, const char *actor, const char *reason, ReturnSetInfo *rsinfo)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	Call		call;
-	const char *actor;
-	const char *reason;
-	Ulid	   *ids;
 	MemoryContext row_context;
 	MemoryContext old;
 	uint64		count;
 	uint64		busy = 0;
 	uint64		i;
+	Ulid	   *ids = approved_by(call, actor, &count);
 
-	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	verb_begin(&call, fcinfo, "revoke_by");
-	actor = args_required(fcinfo, 0, "actor", ARGS_KEY_LIMIT);
-	reason = args_text(fcinfo, 1, "reason", ARGS_TEXT_LIMIT);
-	call_tenant(&call, 3);
-	if (!call_actor(&call, 2, true))
-		errors_raise(&call.refusal);
-
-	ids = approved_by(&call, actor, &count);
 	row_context = AllocSetContextCreate(CurrentMemoryContext, "approval revoke_by",
 										ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(row_context);
@@ -215,17 +202,43 @@ approval_revoke_by(PG_FUNCTION_ARGS)
 	{
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(row_context);
-		if (!revoke_if(&call, &ids[i], actor, reason, false, rsinfo))
+		if (!revoke_if(call, &ids[i], reason, false, rsinfo))
 			ids[busy++] = ids[i];
 	}
 	for (i = 0; i < busy; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(row_context);
-		revoke_if(&call, &ids[i], actor, reason, true, rsinfo);
+		revoke_if(call, &ids[i], reason, true, rsinfo);
 	}
 	MemoryContextSwitchTo(old);
-	void_grants(&call, actor);
-	verb_end(&call);
+}
+
+/*
+ * revoke_by(actor, reason, revoked_by, tenant): everything that a stolen
+ * session approved.  What is free goes first, so that nobody who holds one row
+ * can keep the others open; then the rest is waited for.  What was used or
+ * lapsed meanwhile is passed over; a row that does not match its digest is
+ * passed over too, since consume refuses it.  The actor's votes on what still
+ * waits count no more: the event says from when (quorum.c).
+ */
+Datum
+approval_revoke_by(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Change		change;
+	const char *actor;
+
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	actor = args_required(fcinfo, 0, "actor", ARGS_KEY_LIMIT);
+	change_begin(&change, fcinfo, "revoke_by", CHAIN_FREEZE, 3, 2);
+	if (strcmp(change.call.tenant, CALLER_ALL_TENANTS) == 0)
+		args_bad_value("tenant", "One tenant at a time.");
+	change.subject = actor;
+	change.note = args_text(fcinfo, 1, "reason", ARGS_TEXT_LIMIT);
+	revoke_all(&change.call, actor, change.note, rsinfo);
+	void_grants(&change.call, actor);
+	change_event(&change);
+	verb_end(&change.call);
 	return (Datum) 0;
 }

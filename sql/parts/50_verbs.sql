@@ -126,7 +126,7 @@ RETURNS SETOF approval.request
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_revoke_by';
 REVOKE ALL ON FUNCTION approval.revoke_by FROM PUBLIC;
 COMMENT ON FUNCTION approval.revoke_by IS
-'Takes back every approval of one actor in the tenant that has not been used, and whatever was approved under a standing grant of that actor, and returns those rows; the grants are void too: for a reviewer whose session was stolen. Required: actor (22004 for NULL). Errors: PT403 actor_not_allowed (revoked_by).';
+'Takes back every approval of one actor in the tenant that has not been used, and whatever was approved under a standing grant of that actor, and returns those rows; the grants are void too, and the actor''s votes on what still waits count no more: for a reviewer whose session was stolen. It is an event of policy_audit (chain freeze). Required: actor (22004 for NULL). Errors: PT403 actor_not_allowed (revoked_by).';
 
 CREATE FUNCTION approval.consume(
 	id approval.ulid,

@@ -25,7 +25,9 @@ SELECT t.tenant, t.server, t.tool, t.policy_version, t.class, t.risk, t.roles, t
 	   t.edits, t.edit_paths, t.owner_may_confirm, t.summary_template, t.expects, t.reviewer_group,
 	   t.approvals_needed, t.key_paths, t.cool_down, t.budgets, t.retired_at, t.retired_by, t.replaced_by,
 	   EXISTS (SELECT FROM approval.freezes f
-			   WHERE f.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[t.tenant, '*'])
+			   WHERE (f.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[t.tenant, '*'])
+					  OR (t.tenant OPERATOR(pg_catalog.=) '*'
+						  AND f.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])))
 				 AND (f.tool OPERATOR(pg_catalog.=) ''
 					  OR (f.server OPERATOR(pg_catalog.=) t.server AND f.tool OPERATOR(pg_catalog.=) t.tool))) AS frozen,
 	   (SELECT pg_catalog.json_agg(pg_catalog.json_build_object('position', r.position, 'condition', r.condition,
@@ -41,16 +43,23 @@ COMMENT ON VIEW approval.registry IS 'The tools of the caller''s tenants and of 
 CREATE VIEW approval.tool_list WITH (security_barrier) AS
 SELECT t.tenant, t.server, t.tool, t.class, t.risk, t.capability, t.roles, t.description, t.definition, t.definition_digest,
 	   EXISTS (SELECT FROM approval.freezes f
-			   WHERE f.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[t.tenant, '*'])
+			   WHERE (f.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[t.tenant, '*'])
+					  OR (t.tenant OPERATOR(pg_catalog.=) '*'
+						  AND f.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])))
 				 AND (f.tool OPERATOR(pg_catalog.=) ''
 					  OR (f.server OPERATOR(pg_catalog.=) t.server AND f.tool OPERATOR(pg_catalog.=) t.tool))) AS frozen,
 	   approval.tool_words(t.tool, t.capability, t.description) AS words
   FROM approval.tools t
  WHERE t.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants() OPERATOR(pg_catalog.||) '*'::pg_catalog.text)::pg_catalog.text[])
-   AND t.retired_at IS NULL
-   AND (pg_catalog.cardinality(COALESCE(t.roles, '{}')) OPERATOR(pg_catalog.=) 0
-		OR (SELECT approval.caller_roles()) IS NULL
-		OR t.roles OPERATOR(pg_catalog.&&) (SELECT approval.caller_roles()));
+   AND NOT EXISTS (SELECT FROM approval.tools o
+					WHERE o.server OPERATOR(pg_catalog.=) t.server AND o.tool OPERATOR(pg_catalog.=) t.tool
+					  AND (o.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[t.tenant, '*'])
+						   OR (t.tenant OPERATOR(pg_catalog.=) '*'
+							   AND o.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])))
+					  AND (o.retired_at IS NOT NULL
+						   OR NOT (pg_catalog.cardinality(COALESCE(o.roles, '{}')) OPERATOR(pg_catalog.=) 0
+								   OR (SELECT approval.caller_roles()) IS NULL
+								   OR o.roles OPERATOR(pg_catalog.&&) (SELECT approval.caller_roles()))));
 COMMENT ON VIEW approval.tool_list IS 'The active tools that the caller''s agents may know of, by the roles of its login, without any threshold.';
 
 CREATE FUNCTION approval.tools_for(

@@ -160,7 +160,6 @@ SELECT t.member('remove', 'bob', 'wide', '') AS a \gset
 SELECT is(t.vote(:'i', 'dave'), 'ok pending 1', 'and leaves before dave does');
 SELECT is(t.vote(:'i', 'bob', 'reject'), 'PT403 not_eligible pending 1', 'outside the group he has no veto');
 SELECT t.member('add', 'bob', 'wide', '') AS a \gset
-SELECT todo('a vote that counts again is only counted when somebody else votes (decide.c, own_repeat)', 1);
 SELECT is(t.vote(:'i', 'bob'), 'ok approved 2 quorum', 'he is back and says it again: two members have approved what is shown');
 SELECT is(t.vote(:'i', 'bob', 'reject'), 'ok rejected 1 veto', 'or he changes his mind') WHERE (t.stored(:'i')).status = 'pending';
 
@@ -204,7 +203,6 @@ SELECT is(t.use(:'i'), 'ok', 'and it is used');
 SELECT t.ask('desks') AS i \gset
 SELECT is((t.stored(:'i')).reviewer_group, 'desk', 'a small one is for the desk');
 SELECT is(t.vote(:'i', 'alice'), 'PT403 not_eligible pending 0', 'and not for the board');
-SELECT todo('an edit into a rule with another group but no more approvals keeps the group (edit.c, raise_quorum)', 2);
 SELECT is(t.edit(:'i', 'carol', '{"x":5000}'), 'PT403 not_eligible pending 0/1 desk', 'the desk makes a large one of it, which is for the board');
 SELECT isnt(t.use(:'i'), 'ok', 'and it is not used');
 SELECT t.ask('fixed') AS i \gset
@@ -223,7 +221,6 @@ SELECT t.row('agent', $$approval.propose('big', 'rules', '{"x":50}', on_behalf_o
 SELECT is(t.vote(:'i', 'alice'), 'PT403 self_approval pending 0', 'for more: no vote of hers');
 SELECT is(t.edit(:'i', 'alice', '{"x":1}'), 'PT403 self_approval pending 0/2', 'not even to make it less');
 SELECT t.ask('rules', $$on_behalf_of => 'user:alice'$$) AS i \gset
-SELECT todo('the owner who edits the quorum up is one of the two (decide.c, apply_edit)', 2);
 SELECT alike(t.edit(:'i', 'alice', '{"x":50}'), 'PT403 %', 'she makes more of it');
 SELECT isnt(t.vote(:'i', 'bob'), 'ok approved 2 quorum', 'and is not one of the two who are wanted then');
 
@@ -233,7 +230,6 @@ SELECT is(t.vote(:'i', 'alice') || ', ' || t.vote(:'i', 'bob') || ', ' || t.vote
 SELECT t.ask('three') AS j \gset
 SELECT is(t.vote(:'j', 'alice') || ', ' || t.vote(:'j', 'bob'), 'ok pending 1, ok pending 2', 'alice, bob');
 SELECT is(t.says('carol', $$approval.revoke_by('user:alice', 'phished')$$), 'ok', 'the first voter is found out');
-SELECT todo('revoke_by looks at decided_by only, which is the last of several voters (withdraw.c)', 2);
 SELECT is(t.use(:'i'), 'PT409 not_approved', 'two of three are left, and three are wanted');
 SELECT is(t.vote(:'j', 'dave'), 'ok pending 2', 'and her vote on what still waits counts no more');
 SELECT is((SELECT count(*) FROM approval.requests r CROSS JOIN LATERAL approval.verify_request(r.id) v WHERE NOT v.ok AND r.expires_at > clock_timestamp()), 0::bigint, 'every chain is whole');

@@ -360,7 +360,6 @@ SET approval.commit_first = on;
 SELECT t.row('runner', format('approval.consume(%L, ''effect'', ''{}'', ''run-1'', lease => ''1 us'')', :'i')) ->> 'token' AS token \gset
 SELECT is(t.resume(:'i', :'token'), 'ok', 'inside the database it is resumed inside the transaction, too');
 SELECT t.admin($$update_tool('effect', '{"effect":"external"}')$$);
-SELECT todo('consume goes by the effect that the tool had when it was proposed', 1);
 SELECT is(t.run(:'j'), 'PT422 commit_first', 'a tool whose effect is known to be outside by now is consumed alone');
 SET approval.commit_first = off;
 
@@ -422,7 +421,6 @@ SELECT t.tool('twice', '{"default_mode":"auto","idempotent":true,"max_attempts":
 SELECT t.ask('twice', '{}') AS i \gset
 SELECT t.row('runner', format('approval.consume(%L, ''twice'', ''{}'', ''run-1'')', :'i')) ->> 'token' AS token \gset
 SELECT t.lose(:'i');
-SELECT todo('retry_within (and lease) of the row for every tenant are not looked at where the tenant has its own (consume.c)', 1);
 SELECT is(t.resume(:'i', :'token'), 'PT409 not_idempotent', 'of two rows the stricter retry_within counts');
 SELECT t.row('root', $$approval.update_tool('twice', '{"idempotent":false,"max_attempts":1,"retry_within":null}', tenant => '*')$$) ->> 'verb' AS v \gset
 SELECT t.ask('twice', '{}') AS i \gset
