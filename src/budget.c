@@ -167,7 +167,8 @@ lapsed_for_good(const Call *call, const Ulid *id)
 
 /* Takes what has lapsed out of the sums. */
 static void
-leave_out_lapsed(const Call *call, const Reservation *reservation, Datum *values, char *nulls, Numeric sums[2])
+leave_out_lapsed(const Call *call, const Reservation *reservation, bool only_look,
+				 Datum *values, char *nulls, Numeric sums[2])
 {
 	SPITupleTable *table;
 	uint64		count;
@@ -182,7 +183,7 @@ leave_out_lapsed(const Call *call, const Reservation *reservation, Datum *values
 	{
 		Numeric		amount;
 
-		if (!lapsed_for_good(call, DatumGetUlidP(SPI_getbinval(table->vals[i], table->tupdesc, 1, &isnull))))
+		if (!only_look && !lapsed_for_good(call, DatumGetUlidP(SPI_getbinval(table->vals[i], table->tupdesc, 1, &isnull))))
 			continue;
 		amount = DatumGetNumeric(SPI_getbinval(table->vals[i], table->tupdesc, 3, &isnull));
 		sums[1] = arithmetic(numeric_sub, sums[1], amount);
@@ -206,9 +207,9 @@ within_budget(const Call *call, const Subject *subject, const Budget *budget,
 	store_read(&select_used, values, nulls);
 	PopActiveSnapshot();
 	take_sums(used);
-	if (fits(budget, reservation->amount, used) || only_look)
-		return fits(budget, reservation->amount, used);
-	leave_out_lapsed(call, reservation, values, nulls, used);
+	if (fits(budget, reservation->amount, used))
+		return true;
+	leave_out_lapsed(call, reservation, only_look, values, nulls, used);
 	return fits(budget, reservation->amount, used);
 }
 

@@ -52,10 +52,10 @@ static Statement insert_event = {
 };
 
 /* One change at a time; readers are not kept waiting. */
-static void
-lock_chain(const char *chain)
+void
+change_lock(const Change *change)
 {
-	const char *table = strcmp(chain, CHAIN_FREEZE) == 0 ? "freezes" : "policy_events";
+	const char *table = strcmp(change->chain, CHAIN_FREEZE) == 0 ? "freezes" : "policy_events";
 
 	LockRelationOid(get_relname_relid(table, get_namespace_oid("approval", false)),
 					ShareUpdateExclusiveLock);
@@ -63,8 +63,8 @@ lock_chain(const char *chain)
 
 /* Who acts, for which tenant; actor_argument -1: the login itself. */
 void
-change_begin(Change *change, FunctionCallInfo fcinfo, const char *verb,
-			 const char *chain, int tenant_argument, int actor_argument)
+change_open(Change *change, FunctionCallInfo fcinfo, const char *verb,
+			const char *chain, int tenant_argument, int actor_argument)
 {
 	memset(change, 0, sizeof(*change));
 	change->chain = chain;
@@ -74,7 +74,15 @@ change_begin(Change *change, FunctionCallInfo fcinfo, const char *verb,
 											   args_text(fcinfo, tenant_argument, "tenant", ARGS_KEY_LIMIT));
 	if (actor_argument >= 0 && !call_actor(&change->call, actor_argument, true))
 		errors_raise(&change->call.refusal);
-	lock_chain(change->chain);
+}
+
+/* The same, in turn with all other changes from here on. */
+void
+change_begin(Change *change, FunctionCallInfo fcinfo, const char *verb,
+			 const char *chain, int tenant_argument, int actor_argument)
+{
+	change_open(change, fcinfo, verb, chain, tenant_argument, actor_argument);
+	change_lock(change);
 }
 
 /* For what belongs to no tenant but to the database. */
@@ -86,7 +94,7 @@ change_begin_database(Change *change, FunctionCallInfo fcinfo, const char *verb)
 	PreventCommandIfReadOnly(verb);
 	verb_begin(&change->call, fcinfo, verb);
 	change->call.tenant = CALLER_ALL_TENANTS;
-	lock_chain(change->chain);
+	change_lock(change);
 }
 
 void

@@ -28,6 +28,9 @@ typedef struct Change
 	const char *note;
 } Change;
 
+extern void change_open(Change *change, FunctionCallInfo fcinfo, const char *verb,
+						const char *chain, int tenant_argument, int actor_argument);
+extern void change_lock(const Change *change);
 extern void change_begin(Change *change, FunctionCallInfo fcinfo, const char *verb,
 						 const char *chain, int tenant_argument, int actor_argument);
 extern void change_begin_database(Change *change, FunctionCallInfo fcinfo, const char *verb);

@@ -223,9 +223,19 @@ own_edit_again(const Call *call, const Verdict *verdict)
 		!edit_changes(call->request, &verdict->edited);
 }
 
+/* Whether a verdict is on what the row shows now. */
+static bool
+on_current_view(const Request *request, const Verdict *verdict)
+{
+	if (verdict->edited.text)
+		return !edit_changes(request, &verdict->edited);
+	return same_digest(verdict->seen, request_digest_at(request, REQ_REVIEW_HASH));
+}
+
 /*
- * The same verdict again, while the row waits.  It may count anew where the
- * actor, or another voter, has come back into the group: then it is given.
+ * The same verdict again, while the row waits.  It is given anew where it does
+ * not count any more, or where it is the last one now that somebody has come
+ * back into the group.
  */
 static bool
 said_before(const Call *call, const Verdict *verdict)
@@ -234,9 +244,10 @@ said_before(const Call *call, const Verdict *verdict)
 
 	if (own_edit_again(call, verdict))
 		return true;
-	return DatumGetInt32(request->values[REQ_APPROVALS]) > 0 && own_repeat(call, verdict) &&
-		!(quorum_member(call) &&
-		  quorum_others(call) + 1 >= DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]));
+	return DatumGetInt32(request->values[REQ_APPROVALS]) > 0 &&
+		on_current_view(request, verdict) && own_repeat(call, verdict) &&
+		quorum_counts(call) &&
+		quorum_others(call) + 1 < DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]);
 }
 
 /* Whether this actor may give this verdict on the row as it is; else a refusal. */

@@ -32,7 +32,8 @@ static Statement select_grants = {
 	" AND g.until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()"
 	" AND g.policy_version OPERATOR(pg_catalog.=) COALESCE($5, g.policy_version)"
 	" AND NOT EXISTS (SELECT FROM approval.policy_events e WHERE e.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[$1, '*'])"
-	" AND e.chain OPERATOR(pg_catalog.=) 'freeze' AND e.at OPERATOR(pg_catalog.>=) g.granted_at"
+	" AND e.chain OPERATOR(pg_catalog.=) 'freeze'"
+	" AND e.verb OPERATOR(pg_catalog.=) ANY ('{freeze_tool,freeze_tenant}'::pg_catalog.text[]) AND e.at OPERATOR(pg_catalog.>=) g.granted_at"
 	" AND (e.tool IS NULL OR (e.server OPERATOR(pg_catalog.=) $2 AND e.tool OPERATOR(pg_catalog.=) $3)))"
 	" ORDER BY g.until, g.id",
 	.nparams = 5,

@@ -190,6 +190,18 @@ wrong_role(const Tool *tool, const Subject *subject)
 	return true;
 }
 
+/* A key that is missing must not make another action of a rejected one. */
+static bool
+keys_selected(const Tool *tool, Jsonb *arguments)
+{
+	int			i;
+
+	for (i = 0; i < tool->nkeys; i++)
+		if (condition_key(tool->keys[i], arguments) == NULL)
+			return false;
+	return true;
+}
+
 /* What makes a person look whatever the rules say, or GATE_RULE for nothing. */
 static GateReason
 suspicion(const Tool *tool, Subject *subject)
@@ -205,6 +217,8 @@ suspicion(const Tool *tool, Subject *subject)
 	if (wrong_role(tool, subject))
 		return GATE_WRONG_ROLE;
 	if (tool->nexpects > 0 && !tool_expects_met(tool, policy_arguments(subject)))
+		return GATE_UNEXPECTED_ARGUMENTS;
+	if (tool->cool_down > 0 && !keys_selected(tool, policy_arguments(subject)))
 		return GATE_UNEXPECTED_ARGUMENTS;
 	if (lookalike_keys(policy_arguments(subject)))
 		return GATE_LOOKALIKE_KEYS;
@@ -260,7 +274,11 @@ keep_doubt(Policy *policy, const Policy *row)
 	policy->rule_reason = NULL;
 }
 
-/* Two rows for one tool: in every respect the stricter wins. */
+/*
+ * Two rows for one tool: in every respect the stricter wins.  Where both want
+ * as many people, each of its group, it is the group of the row for every
+ * tenant: a tenant must not get round it.
+ */
 static void
 combine(Policy *policy, const Policy *other)
 {
@@ -276,7 +294,9 @@ combine(Policy *policy, const Policy *other)
 		if (other->reviewer_group)
 			policy->reviewer_group = other->reviewer_group;
 	}
-	else if (own.reviewer_group == NULL)
+	else if (own.reviewer_group == NULL ||
+			 (other->mode == own.mode && other->approvals_needed == own.approvals_needed &&
+			  other->reviewer_group != NULL))
 		policy->reviewer_group = other->reviewer_group;
 	keep_doubt(policy, other);
 	keep_doubt(policy, &own);

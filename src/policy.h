@@ -36,7 +36,7 @@ typedef enum GateMode
 	G(DEFINITION_CHANGED, "definition_changed", "the definition is not the reviewed one") \
 	G(DEFINITION_MISSING, "definition_missing", "the tool is pinned, and no definition was given") \
 	G(WRONG_ROLE, "wrong_role", "the login has none of the roles of the tool") \
-	G(UNEXPECTED_ARGUMENTS, "unexpected_arguments", "an argument is missing or of another type than the tool expects") \
+	G(UNEXPECTED_ARGUMENTS, "unexpected_arguments", "an argument is missing or of another type than the tool expects, or a key path of its cool-down selects nothing") \
 	G(LOOKALIKE_KEYS, "lookalike_keys", "two keys of one object look alike") \
 	G(CONDITION_UNKNOWN, "condition_unknown", "the condition of a rule cannot be evaluated on these arguments") \
 	G(POLICY_UNREADABLE, "policy_unreadable", "the stored policy is not one that a verb has written") \

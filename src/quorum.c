@@ -45,9 +45,9 @@ quorum_member(const Call *call)
 	return group == NULL || members_has(call->tenant, group, call->actor);
 }
 
-/* Others who have approved what the row shows now, and still may. */
-int
-quorum_others(const Call *call)
+/* Those who have approved what the row shows now, and still may; but one. */
+static int
+count_all_but(const Call *call, const char *actor)
 {
 	char		hex[DIGEST_TEXT_LEN + 1];
 	Datum		values[5];
@@ -60,8 +60,22 @@ quorum_others(const Call *call)
 	param_text(values, nulls, 0, call->tenant);
 	param_ulid(values, nulls, 1, request_id(call->request));
 	param_text(values, nulls, 2, hex);
-	param_text(values, nulls, 3, call->actor);
+	param_text(values, nulls, 3, actor);
 	param_text(values, nulls, 4, request_text(call->request, REQ_REVIEWER_GROUP));
 	store_run(&count_votes, values, nulls, SPI_OK_SELECT, 1);
 	return (int) DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+}
+
+/* Others than the actor. */
+int
+quorum_others(const Call *call)
+{
+	return count_all_but(call, call->actor);
+}
+
+/* Whether the actor's own approval counts already. */
+bool
+quorum_counts(const Call *call)
+{
+	return count_all_but(call, "") > quorum_others(call);
 }

@@ -12,5 +12,6 @@
 
 extern bool quorum_member(const Call *call);
 extern int	quorum_others(const Call *call);
+extern bool quorum_counts(const Call *call);
 
 #endif							/* APPROVAL_QUORUM_H */

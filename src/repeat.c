@@ -67,14 +67,18 @@ bool
 repeat_key(const Call *call, const Registered *registered, Subject *subject, Digest *key)
 {
 	const Action *action = subject->action;
+	const Tool *keyed = NULL;	/* of two rows, that with fewer keys */
 	List	   *texts = NIL;
 	ListCell   *cell;
 	int			i;
 
 	if (registered->ntools == 0 || cool_down(registered) == 0)
 		return false;
-	for (i = 0; i < registered->ntools && texts == NIL; i++)
-		texts = selected_texts(&registered->tools[i], policy_arguments(subject));
+	for (i = 0; i < registered->ntools; i++)
+		if (registered->tools[i].nkeys > 0 && (keyed == NULL || registered->tools[i].nkeys < keyed->nkeys))
+			keyed = &registered->tools[i];
+	if (keyed)
+		texts = selected_texts(keyed, policy_arguments(subject));
 	digest_start();
 	add_text(call->caller->login);
 	add_text(action->server);

@@ -17,6 +17,7 @@
 #define MAX_EXPECTS 200
 #define MAX_BUDGETS 10
 #define MAX_RULES 1000
+#define MAX_POSITION 1000000
 
 /* One minute of a sliding window is as good as none; a year is long enough. */
 #define SHORTEST_WINDOW USECS_PER_MINUTE
@@ -250,7 +251,7 @@ rule_parse(JsonbContainer *object, const char *place, const Tool *tool, Rule *ru
 
 	rule->approvals_needed = tool->approvals_needed;
 	if (!document_known(object, members, lengthof(members), place, problem) ||
-		!document_int(object, "position", place, 1, 1000000, &rule->position, problem) ||
+		!document_int(object, "position", place, 1, MAX_POSITION, &rule->position, problem) ||
 		!document_text(object, "condition", place, 10000, &rule->text, problem) ||
 		!document_word(object, "mode", place, "inline auto review deny", &mode, problem) ||
 		!document_text(object, "reason", place, 1000, &rule->reason, problem) ||
@@ -280,6 +281,9 @@ rule_position(Tool *tool, int i, const char *place, Problem *problem)
 
 	if (tool->rules[i].position == 0)
 		tool->rules[i].position = before + 1;
+	if (tool->rules[i].position > MAX_POSITION)
+		return document_problem(problem, document_place(place, "position"),
+								psprintf("must not be greater than %d", MAX_POSITION));
 	if (tool->rules[i].position > before)
 		return true;
 	return document_problem(problem, document_place(place, "position"),

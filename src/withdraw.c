@@ -231,13 +231,16 @@ approval_revoke_by(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	actor = args_required(fcinfo, 0, "actor", ARGS_KEY_LIMIT);
-	change_begin(&change, fcinfo, "revoke_by", CHAIN_FREEZE, 3, 2);
+	change_open(&change, fcinfo, "revoke_by", CHAIN_FREEZE, 3, 2);
 	if (strcmp(change.call.tenant, CALLER_ALL_TENANTS) == 0)
 		args_bad_value("tenant", "One tenant at a time.");
 	change.subject = actor;
 	change.note = args_text(fcinfo, 1, "reason", ARGS_TEXT_LIMIT);
 	revoke_all(&change.call, actor, change.note, rsinfo);
 	void_grants(&change.call, actor);
+
+	/* last: who waits for a row must not keep others from freezing */
+	change_lock(&change);
 	change_event(&change);
 	verb_end(&change.call);
 	return (Datum) 0;

@@ -131,7 +131,7 @@ SELECT s.tenant, s.server, s.tool, s.digest AS seen, t.definition_digest AS revi
 					  WHERE t.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[s.tenant, '*'])
 						AND t.server OPERATOR(pg_catalog.=) s.server AND t.tool OPERATOR(pg_catalog.=) s.tool
 					  ORDER BY t.tenant OPERATOR(pg_catalog.=) '*' LIMIT 1) t ON true
- CROSS JOIN LATERAL approval.diff(t.definition, s.definition) d
+ CROSS JOIN LATERAL approval.diff((t.definition::pg_catalog.jsonb OPERATOR(pg_catalog.-) '{_meta,icons}'::pg_catalog.text[])::pg_catalog.json, s.definition) d
  WHERE t.definition_digest IS DISTINCT FROM s.digest;
 COMMENT ON VIEW approval.tool_changes IS 'What gateways brought that is not the reviewed definition: one row for each changed path, side by side. seen is what review_tool() pins. The values come from the upstream server: read them as such.';
 

@@ -336,5 +336,15 @@ SELECT is(t.try('1000', '"c1"', 'pay', 'agent2') || ', ' || t.try('1000', '"c1"'
 -- who may look
 SELECT is(t.says(who, '(SELECT amount FROM approval.budget_entries)'), '42501', who || ' does not see what is left') FROM unnest(ARRAY['agent', 'gateway', 'runner', 'alice']) AS who;
 SELECT is(t.says('agent', $$approval.explain('pay', '{"note":"x","amount":1,"customer":"c1"}')$$), '42501', 'nor does an agent ask explain');
+
+-- explain beside what has lapsed
+SELECT t.fresh();
+SELECT t.pay('1000', '"gone"') AS i \gset
+SELECT set_config('session_replication_role', 'replica', true) AS x \gset
+UPDATE approval.requests SET use_by = clock_timestamp() - interval '1 second' WHERE id = :'i';
+UPDATE approval.budget_entries SET use_by = clock_timestamp() - interval '1 second' WHERE request_id = :'i';
+SELECT set_config('session_replication_role', 'origin', true) AS x \gset
+SELECT is(t.row('admin', $$approval.explain('pay', '{"note":"x","amount":1000,"customer":"gone"}')$$) ->> 'gate_reason', 'rule', 'explain sees the room that a lapsed approval makes');
+SELECT is(t.try('1000', '"gone"'), 'auto rule', 'as propose does');
 SELECT * FROM finish();
 ROLLBACK;

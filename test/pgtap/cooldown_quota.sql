@@ -45,7 +45,7 @@ SELECT is(t.try('pay', '{"order":"A-1","customer":{"id":7}}'), 'review no_rule p
 -- key paths that select nothing: all arguments
 SELECT t.reject(t.ask('pay', '{"x":1}'), NULL) AS i \gset
 SELECT is(t.try('pay', '{"x":1}'), 'deny cool_down rejected', 'without a reason, no reason');
-SELECT is(t.try('pay', '{"x":2}'), 'review no_rule pending', 'no key: all arguments count');
+SELECT is(t.try('pay', '{"x":2}'), 'review unexpected_arguments pending', 'no key: all arguments count, and a person looks');
 -- no key paths
 SELECT t.reject(t.ask('mail', '{"to":"x","text":"hi"}')) AS i \gset
 SELECT is(t.try('mail', '{"text":"hi","to":"x"}'), 'deny cool_down rejected too much', 'all arguments, in whatever order');
@@ -266,5 +266,15 @@ RESET approval.quota_conversation_bytes;
 SELECT is(t.says(who, format('(SELECT set_config(%L, ''0'', false))', s)), '42501', format('%s and %s', who, s)) FROM unnest(ARRAY['agent', 'alice', 'admin']) AS who,
 	unnest(ARRAY['approval.quota_conversation', 'approval.quota_login', 'approval.quota_tenant', 'approval.quota_conversation_bytes', 'approval.quota_login_bytes', 'approval.quota_tenant_bytes']) AS s;
 SELECT throws_ok('SET approval.quota_login = -1', '22023', NULL, 'no quota is negative');
+
+-- an agent that spoils one of the keys, and a tenant with finer keys of its own
+SELECT t.tool('spoil', '{"cool_down":"1 hour","key_paths":["$.order","$.currency"],"rules":[{"condition":"$.amount >= 0 && $.amount <= 10","mode":"auto"},{"mode":"review"}]}') \gset
+SELECT t.reject(t.ask('spoil', '{"order":"A-1","amount":5000,"currency":"EUR"}')) AS i \gset
+SELECT is(t.try('spoil', '{"order":"A-1","amount":1,"currency":"EUR"}'), 'deny cool_down rejected too much', 'the same order');
+SELECT isnt(split_part(t.try('spoil', a), ' ', 1), 'auto', a || ' is not approved by policy') FROM unnest(ARRAY['{"order":"A-1","amount":1}', '{"order":"A-1","amount":1,"currency":null}', '{"order":"A-1","amount":1,"currency":["EUR"]}', '{"order":["A-1"],"amount":1,"currency":"EUR"}']) AS a;
+SELECT t.tool('finer', '{"cool_down":"1 hour","key_paths":["$.order","$.note"]}') \gset
+SELECT t.tool('finer', '{"cool_down":"1 hour","key_paths":["$.order"]}', '*') \gset
+SELECT t.reject(t.ask('finer', '{"order":"A-1","note":"please"}')) AS i \gset
+SELECT is(t.try('finer', '{"order":"A-1","note":"pretty please"}'), 'deny cool_down rejected too much', 'of two rows both keys count');
 SELECT * FROM finish();
 ROLLBACK;

@@ -419,5 +419,13 @@ SELECT is(t.says('runner', format('approval.consume(%L, ''stolen'', ''{"amount":
 SELECT t.tool('world', '{}', '*') \gset
 SELECT t.as('root', format('approval.allow(''world'', %L, %L, 5, tenant => ''*'')', t.login('agent'), date_trunc('day', now()) + interval '2 days')) AS a \gset
 SELECT ok((:'a'::t.answer).code <> '00000' OR t.how(t.ask('world')) = 'auto grant', 'is refused, or covers something');
+
+-- somebody else whose session was stolen
+SELECT t.tool('honest', '{}') \gset
+SELECT t.row('ann', format('approval.allow(''honest'', %L, %L, 5)', t.login('agent'), date_trunc('day', now()) + interval '2 days')) #>> '{after,id}' AS g \gset
+SELECT is(t.how(t.ask('honest')), 'auto grant', 'a grant of ann');
+SELECT is(t.says('alice', $$approval.revoke_by('user:mallory')$$), 'ok', 'what mallory approved is taken back');
+SELECT is(t.void(:'g'), 'holds', 'the view says that the grant of ann holds');
+SELECT is(t.how(t.ask('honest')), 'auto grant', 'and it does');
 SELECT * FROM finish();
 ROLLBACK;

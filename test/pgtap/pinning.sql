@@ -220,5 +220,11 @@ SELECT is(t.says(who, format('(SELECT * FROM approval.%I)', v)), '42501', who ||
 SELECT is(t.says('agent', $$approval.explain('secrets', '{"a":1}')$$) || ', ' || t.says('agent', $$approval.simulate('{"tool":"secrets"}')$$), '42501, 42501', 'nor may an agent ask what would happen');
 -- words of any kind
 SELECT is(t.says('agent', format('approval.find_tools(%L)', q)), 'ok', 'find_tools ' || q) FROM unnest(ARRAY['a & b', '!x | y', 'refund:*', '<->', '''', 'it''s', E'a\\b', 'foo@bar.com&x', 'http://x.y/a?b&c=d', '&amp;', '<b>money</b>', '-1.5e3 -', '"', 'x''&''y', E'\\', '(x', ':A', repeat('refund ', 10000), repeat('x', 5000)]) AS q;
+
+-- a pinned definition of which the digest leaves out what has no canonical form
+SELECT t.row('admin', $$approval.update_tool('side', '{"definition":{"name":"side","_meta":{"n":9007199254740993}}}')$$) ->> 'verb' AS v \gset
+SELECT is(t.offer('{"name":"side","v":2}', 'side'), 'review definition_changed pending', 'another definition than that');
+SELECT t.says('auditor', '(SELECT * FROM approval.tool_changes)') AS answer \gset
+SELECT is(:'answer'::text, 'ok', 'blinds nobody');
 SELECT * FROM finish();
 ROLLBACK;

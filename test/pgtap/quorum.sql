@@ -233,5 +233,23 @@ SELECT is(t.says('carol', $$approval.revoke_by('user:alice', 'phished')$$), 'ok'
 SELECT is(t.use(:'i'), 'PT409 not_approved', 'two of three are left, and three are wanted');
 SELECT is(t.vote(:'j', 'dave'), 'ok pending 2', 'and her vote on what still waits counts no more');
 SELECT is((SELECT count(*) FROM approval.requests r CROSS JOIN LATERAL approval.verify_request(r.id) v WHERE NOT v.ok AND r.expires_at > clock_timestamp()), 0::bigint, 'every chain is whole');
+
+-- she has a new session, and says it again
+SELECT t.ask('three') AS i \gset
+SELECT is(t.vote(:'i', 'alice'), 'ok pending 1', 'alice, or whoever had her session');
+SELECT is(t.says('carol', $$approval.revoke_by('user:alice', 'phished')$$), 'ok', 'which is ended');
+SELECT t.vote(:'i', 'alice') AS again \gset
+SELECT is(:'again'::text, 'ok pending 1', 'now it is alice');
+SELECT is(split_part(t.vote(:'i', 'bob'), ' ', 1), 'ok', 'then bob');
+SELECT is(t.vote(:'i', 'dave'), 'ok approved 3 quorum', 'and dave: three people have approved what is shown');
+-- once more what somebody else has edited meanwhile
+SELECT t.ask('three') AS i \gset
+SELECT t.seen(:'i') AS first \gset
+SELECT is(t.vote(:'i', 'alice'), 'ok pending 1', 'alice approves');
+SELECT is(t.edit(:'i', 'bob', '{"x":9}'), 'ok pending 1/3', 'bob makes another action of it');
+SELECT is(t.says('alice', format('approval.approve(%L, %L)', :'i', :'first')), 'PT412 stale_view', 'alice, whose vote is void, is not told that all is well');
+-- two rows with a group each
+SELECT t.row('root', $$approval.register_tool('groups', 'action', '{"reviewer_group":"board"}', tenant => '')$$) ->> 'verb' AS a, t.row('root', $$approval.register_tool('groups', 'action', '{"reviewer_group":"desk"}', tenant => '*')$$) ->> 'verb' AS b \gset
+SELECT isnt(t.vote(t.ask('groups'), 'alice'), 'ok approved 1 person', 'the board of a tenant alone does not do for a tool that the desk of all tenants has to look at');
 SELECT * FROM finish();
 ROLLBACK;
