@@ -7,20 +7,27 @@ SELECT no_plan();
 SELECT t.row('admin', $$approval.register_tool('refund', 'action', '{"capability":"refunds","owner":"payments","rules":[{"mode":"review"}]}')$$);
 SELECT t.row('admin', $$approval.register_tool('search', 'knowledge', '{"default_mode":"inline"}')$$);
 
+-- all that makes up policy: rows, their versions, and the events
 CREATE FUNCTION t.policy() RETURNS text LANGUAGE sql
 RETURN (SELECT md5(string_agg(x, '|' ORDER BY x)) FROM (
 	SELECT t::text AS x FROM approval.tools t UNION ALL SELECT r::text FROM approval.rules r
-	UNION ALL SELECT n::text FROM approval.policy_events n) AS y);
+	UNION ALL SELECT n::text FROM approval.policy_events n UNION ALL SELECT f::text FROM approval.freezes f
+	UNION ALL SELECT m::text FROM approval.members m UNION ALL SELECT g::text FROM approval.grants g
+	UNION ALL SELECT l::text FROM approval.logins l) AS y);
 
--- "place: problem" of a refusal, or what else came
+-- The place of a refusal, or what else came; and whether anything has changed.
 CREATE FUNCTION t.place(call text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
+	before text := t.policy();
 	a t.answer := t.as('admin', call);
 BEGIN
+	IF t.policy() <> before THEN
+		RETURN 'changed';
+	END IF;
 	IF a.code = 'PT422' AND a.detail::json ->> 'reason' = 'bad_policy' THEN
 		RETURN a.detail::json ->> 'place';
 	END IF;
-	RETURN a.code || coalesce(' ' || (a.detail::json ->> 'reason'), '');
+	RETURN a.code || ' ' || CASE WHEN a.detail LIKE '{%' THEN a.detail::json ->> 'reason' ELSE a.message END;
 END
 $$;
 
@@ -114,8 +121,116 @@ INSERT INTO t.bad (call, place) VALUES
 	($$approval.register_tool('', 'action')$$, '22023 empty'),
 	($$approval.register_tool(repeat('x', 256), 'action')$$, '22023 too_long');
 
+-- more rules
+INSERT INTO t.bad (call, place)
+SELECT format('approval.set_rules(''refund'', %L)', rules), place FROM (VALUES
+	('true', '$.rules'), ('{"rules":[]}', '$.rules'), ('[null]', '$.rules[0]'), ('[{"mode":"deny"},null]', '$.rules[1]'), ('[[{"mode":"deny"}]]', '$.rules[0]'),
+	('[{"condition":"$.a == 1","mode":"deny"},{"mode":"maybe"}]', '$.rules[1].mode'), ('[{"condition":"$.a == 1","mode":"deny"},{"condition":"$.a","mode":"deny"}]', '$.rules[1].condition'),
+	('[{"mode":" auto"}]', '$.rules[0].mode'), ('[{"mode":"auto review"}]', '$.rules[0].mode'), ('[{"mode":""}]', '$.rules[0].mode'), ('[{"mode":{"auto":1}}]', '$.rules[0].mode'), ('[{"mode":"frozen"}]', '$.rules[0].mode'),
+	('[{"condition":1,"mode":"auto"}]', '$.rules[0].condition'), ('[{"condition":true,"mode":"auto"}]', '$.rules[0].condition'), ('[{"condition":["$.a == 1"],"mode":"auto"}]', '$.rules[0].condition'),
+	('[{"condition":{},"mode":"auto"}]', '$.rules[0].condition'), ('[{"Condition":"$.a == 1","mode":"auto"}]', '$.rules[0].Condition'), ('[{"conditions":["$.a == 1"],"mode":"auto"}]', '$.rules[0].conditions'),
+	('[{"when":"$.a == 1","mode":"auto"}]', '$.rules[0].when'), ('[{"mode":"review","approvals_needed ":2}]', '$.rules[0].approvals_needed '), ('[{"mode":"review","tool":"x"}]', '$.rules[0].tool'),
+	('[{"mode":"review","approvals_needed":true}]', '$.rules[0].approvals_needed'), ('[{"mode":"review","approvals_needed":[2]}]', '$.rules[0].approvals_needed'), ('[{"mode":"review","approvals_needed":1e9}]', '$.rules[0].approvals_needed'),
+	('[{"mode":"review","approvals_needed":2.5}]', '$.rules[0].approvals_needed'), ('[{"mode":"auto","approvals_needed":0}]', '$.rules[0].approvals_needed'), ('[{"mode":"auto","approvals_needed":1}]', '$.rules[0]'),
+	('[{"mode":"deny","approvals_needed":1}]', '$.rules[0]'), ('[{"mode":"auto","reviewer_group":"*"}]', '$.rules[0]'), ('[{"mode":"auto","reviewer_group":null}]', '$.rules[0].reviewer_group'),
+	('[{"mode":"review","reviewer_group":5}]', '$.rules[0].reviewer_group'), ('[{"mode":"review","reason":["x"]}]', '$.rules[0].reason'), ('[{"mode":"review","costly":1}]', '$.rules[0].costly'), ('[{"mode":"review","costly":"true"}]', '$.rules[0].costly'),
+	('[{"mode":"review","position":1.5}]', '$.rules[0].position'), ('[{"mode":"review","position":1000001}]', '$.rules[0].position'), ('[{"mode":"review","position":true}]', '$.rules[0].position'), ('[{"mode":"review","position":[1]}]', '$.rules[0].position'),
+	('[{"condition":"$.a == 1","mode":"deny"},{"mode":"review"},{"condition":"$.b == 1","mode":"deny"}]', '$.rules[2]'), ('[{"mode":"deny"},{"mode":"deny"}]', '$.rules[1]'), ('[{"condition":null,"mode":"auto"},{"condition":"$.b == 1","mode":"deny"}]', '$.rules[1]')) AS v(rules, place)
+UNION ALL SELECT format('approval.set_rules(''refund'', %L)', json_build_array(json_build_object('mode', 'review', member, repeat('x', n)))), '$.rules[0].' || member
+  FROM (VALUES ('reason', 1001), ('reviewer_group', 256)) AS v(member, n)
+UNION ALL SELECT format('approval.set_rules(''refund'', (SELECT jsonb_agg(''{"condition":"$.a == 1","mode":"deny"}''::jsonb) FROM generate_series(1, %s)))', n), '$.rules' FROM unnest(ARRAY[1001, 5000]) AS n;
+-- more conditions
+INSERT INTO t.bad (call, place)
+SELECT format('approval.set_rules(%L, %L)', CASE mode WHEN 'inline' THEN 'search' ELSE 'refund' END, json_build_array(json_build_object('condition', condition, 'mode', mode, 'costly', costly))), '$.rules[0].condition' FROM (VALUES
+	('inline', false, '$.n <= 10'), ('inline', false, '$.q like_regex "^a"'), ('inline', true, '$.** == 1'), ('inline', true, 'exists($.q)'), ('inline', false, '!($.q == "x")'), ('inline', false, '$.a[*] == 1'),
+	('auto', true, '$.** == 1'), ('auto', true, 'exists($.** ? (@.x == 1))'), ('auto', true, 'exists($.a)'), ('auto', true, '$.a[*] like_regex "x"'), ('auto', true, '$.* like_regex "x"'),
+	('auto', false, '$.a[*] == 1'), ('auto', false, '$.a.* == 1'), ('auto', false, '$.a[0,1] == 1'), ('auto', false, '$.a[$.i] == 1'), ('auto', false, '$.a.keyvalue().value == 1'), ('auto', false, '$.a.double() == 1'),
+	('auto', false, '$.a != 1 && !($.b == 1)'), ('auto', false, '$.a == 1 || $.b <= 5'), ('auto', false, '($.a >= 0 || $.b == 1) && $.a <= 5'), ('auto', false, '$.a >= 0 && $.A <= 5'), ('auto', false, '$.a.b >= 0 && $.a."b.c" <= 5'),
+	('auto', false, '$.a + $.b >= 0 && $.b + $.a <= 5'), ('auto', false, '$.a - $.b <= 5'), ('auto', false, '$.a <= 5 && $.a >= $.b'), ('auto', false, '-$.a > -200 && $.a > 0'), ('auto', false, '$.a.floor() <= 5'), ('auto', false, '$.a <= 5 && 1 == 1'),
+	('review', false, '!($.amount > 2000)'), ('review', false, '$.a == 1 || $.b < 5'), ('review', false, 'exists($.items[*] ? (@.price < 100))'), ('review', false, '$.a.datetime() < "2020-01-01".datetime()'), ('review', false, '$.a.** like_regex "x"'),
+	('review', true, '$.a like_regex "("'), ('review', true, '$.a like_regex "a" flag "z"'), ('review', true, '$.a like_regex'), ('deny', true, 'lax exists($.a)'), ('deny', true, '$.** ? (@ == 1)'), ('deny', true, '"x" like_regex "x"'),
+	('deny', false, '$.a like_regex "x"'), ('deny', false, '$.** == 1'), ('deny', false, '@.a == 1'), ('deny', false, '$.a == $b'), ('deny', false, '$.a == '), ('deny', false, '== 1'), ('deny', false, '$.a = 1'), ('deny', false, '$.a == 1 AND $.b == 1'),
+	('deny', false, '$a.b == 1'), ('deny', false, 'exists(1)'), ('deny', false, '"a" starts with "a"'), ('deny', false, '1 < 2'), ('deny', false, 'true == true'), ('deny', false, '$.a ? (@ == 1)'), ('deny', false, '$.a.type()'), ('deny', false, '$.a == last'),
+	('deny', false, '($.a == 1) == true'), ('deny', false, '$.a == 1; drop table x'), ('deny', false, E'$.a == "\\u0000"'), ('deny', false, 'strict'), ('deny', false, ' '), ('deny', false, '/* nothing */'),
+	('deny', false, repeat('(', 2000) || '$.a == 1' || repeat(')', 2000) || ' && '), ('deny', false, repeat('!(', 1100) || '$.a == 1' || repeat(')', 1100)), ('deny', false, '$.' || repeat('a', 10000) || ' == 1')) AS v(mode, costly, condition);
+-- what is no value of an option, for every option
+INSERT INTO t.bad (call, place)
+SELECT format('approval.%s', CASE new WHEN true THEN format('register_tool(''new'', ''action'', %L)', options) ELSE format('update_tool(''refund'', %L)', options) END),
+	   '$.' || option || CASE WHEN wrong LIKE '[_%]' AND kind = 'names' THEN '[0]' ELSE '' END
+  FROM (VALUES
+	('word', ARRAY['risk', 'default_mode', 'effect', 'edits'], ARRAY['1', 'true', '{}', '["high"]', '""', '"HIGH"', '"high "']),
+	('text', ARRAY['description', 'capability', 'owner', 'summary_template', 'reviewer_group'], ARRAY['1', 'true', '{}', '["x"]', '""']),
+	('int', ARRAY['max_attempts', 'approvals_needed'], ARRAY['0', '-1', '1.5', '101', '"2"', 'true', '{}', '[1]']),
+	('bool', ARRAY['idempotent', 'owner_may_confirm'], ARRAY['0', '1', '"true"', '{}', '[true]', '""']),
+	('span', ARRAY['retry_within', 'lease', 'decide_within', 'use_within', 'cool_down'], ARRAY['0', '-1', '"soon"', '""', '"-1 second"', '"1 day ago"', '"now"', '"tomorrow"', '"infinity"', '"11 years"', '1e12', '1e-9', 'true', '{}', '["1 day"]', '"1 day 1 day"', '"PT"', '"P-1D"']),
+	('names', ARRAY['roles', 'executors', 'key_paths'], ARRAY['1', 'true', '{}', '"x"', '[1]', '[null]', '[""]', '[["x"]]', '[{}]']),
+	('object', ARRAY['expects', 'definition', 'annotations'], ARRAY['1', 'true', '[]', '[{}]', '"{}"']),
+	('array', ARRAY['budgets', 'rules'], ARRAY['1', 'true', '{}', '"[]"'])) AS v(kind, names, wrongs), unnest(names) AS option, unnest(wrongs) AS wrong, unnest(ARRAY[true, false]) AS new,
+	   LATERAL (SELECT format('{%s:%s}', to_json(option), wrong) AS options) AS o;
+INSERT INTO t.bad (call, place)
+SELECT format('approval.register_tool(''new'', ''action'', %L)', options), place FROM (VALUES
+	-- what is no option
+	('{"Rules":[]}', '$.Rules'), ('{"rule":[]}', '$.rule'), ('{"tool":"x"}', '$.tool'), ('{"server":"x"}', '$.server'), ('{"shape":"x"}', '$.shape'), ('{"reviewed_by":"x"}', '$.reviewed_by'), ('{"reviewed_at":"now"}', '$.reviewed_at'),
+	('{"retired_by":"x"}', '$.retired_by'), ('{"replaced_by":"x"}', '$.replaced_by'), ('{"replaces":"x"}', '$.replaces'), ('{"policy_version":1}', '$.policy_version'), ('{"":1}', '$.'), ('{"risk ":"low"}', '$.risk '),
+	('{"readOnlyHint":true}', '$.readOnlyHint'), ('{"nonsense":null}', '$.nonsense'), ('{"quorum":2}', '$.quorum'), ('{"reviewers":["a"]}', '$.reviewers'), ('{"mode":"auto"}', '$.mode'), ('{"default":"auto"}', '$.default'),
+	-- members of members
+	('{"expects":{"a":"Number"}}', '$.expects.a'), ('{"expects":{"a":""}}', '$.expects.a'), ('{"expects":{"a":{"type":"number"}}}', '$.expects.a'), ('{"expects":{"a":"number","b":1}}', '$.expects.b'), ('{"expects":{"a":"null"}}', '$.expects.a'),
+	('{"budgets":[null]}', '$.budgets[0]'), ('{"budgets":[[]]}', '$.budgets[0]'), ('{"budgets":[{}]}', '$.budgets[0].limit'), ('{"budgets":[{"name":1,"limit":1,"within":"1 day"}]}', '$.budgets[0].name'),
+	('{"budgets":[{"name":"","limit":1,"within":"1 day"}]}', '$.budgets[0].name'), ('{"budgets":[{"name":"d","limit":null,"within":"1 day"}]}', '$.budgets[0].limit'), ('{"budgets":[{"name":"d","limit":-0.01,"within":"1 day"}]}', '$.budgets[0].limit'),
+	('{"budgets":[{"name":"d","limit":true,"within":"1 day"}]}', '$.budgets[0].limit'), ('{"budgets":[{"name":"d","limit":1,"within":null}]}', '$.budgets[0].within'), ('{"budgets":[{"name":"d","limit":1,"within":0}]}', '$.budgets[0].within'),
+	('{"budgets":[{"name":"d","limit":1,"within":"59 seconds"}]}', '$.budgets[0].within'), ('{"budgets":[{"name":"d","limit":1,"within":"367 days"}]}', '$.budgets[0].within'), ('{"budgets":[{"name":"d","limit":1,"within":"-1 day"}]}', '$.budgets[0].within'),
+	('{"budgets":[{"name":"d","limit":1,"within":"daily"}]}', '$.budgets[0].within'), ('{"budgets":[{"name":"d","limit":1,"within":"1 day","key":"$.a","ceiling":-1}]}', '$.budgets[0].ceiling'),
+	('{"budgets":[{"name":"d","limit":1,"within":"1 day","key":"$.a","ceiling":null}]}', '$.budgets[0].ceiling'), ('{"budgets":[{"name":"d","limit":1,"within":"1 day","key":"$.a","ceiling":"5"}]}', '$.budgets[0].ceiling'),
+	('{"budgets":[{"name":"d","limit":1,"within":"1 day","key":"$.a[*]","ceiling":5}]}', '$.budgets[0].key'), ('{"budgets":[{"name":"d","limit":1,"within":"1 day","key":1,"ceiling":5}]}', '$.budgets[0].key'),
+	('{"budgets":[{"name":"d","limit":1,"within":"1 day","key":"$.a == 1","ceiling":5}]}', '$.budgets[0].key'), ('{"budgets":[{"name":"d","limit":1,"within":"1 day","amount":"lax $.a"}]}', '$.budgets[0].amount'),
+	('{"budgets":[{"name":"d","limit":1,"within":"1 day","amount":"$.a * 2"}]}', '$.budgets[0].amount'), ('{"budgets":[{"name":"d","limit":1,"within":"1 day","amount":"-$.a"}]}', '$.budgets[0].amount'), ('{"budgets":[{"name":"d","limit":1,"within":"1 day","amount":""}]}', '$.budgets[0].amount'),
+	('{"budgets":[{"name":"d","limit":1,"within":"1 day"},{"name":"e","limit":1}]}', '$.budgets[1].within'), ('{"budgets":[{"name":"d","Limit":1,"limit":1,"within":"1 day"}]}', '$.budgets[0].Limit'),
+	-- templates
+	('{"summary_template":"{"}', '$.summary_template'), ('{"summary_template":"}"}', '$.summary_template'), ('{"summary_template":"{a b}"}', '$.summary_template'), ('{"summary_template":"{$.a}"}', '$.summary_template'),
+	('{"summary_template":"{a.}"}', '$.summary_template'), ('{"summary_template":"{.a}"}', '$.summary_template'), ('{"summary_template":"{a[-1]}"}', '$.summary_template'), ('{"summary_template":"{a[01]}"}', '$.summary_template'),
+	('{"summary_template":"{a[1234567890]}"}', '$.summary_template'), ('{"summary_template":"{a[0}"}', '$.summary_template'), ('{"summary_template":"{\"a}"}', '$.summary_template'), ('{"summary_template":"{{a}"}', '$.summary_template'), ('{"summary_template":"{a}}"}', '$.summary_template'),
+	-- what goes together
+	('{"owner":null,"capability":"x"}', '$.owner'), ('{"idempotent":false,"max_attempts":5}', '$.max_attempts'), ('{"edits":"none","edit_paths":["$.a"]}', '$.edit_paths'), ('{"edits":"free","edit_paths":["$.a"]}', '$.edit_paths'),
+	('{"edits":"tighten","edit_paths":["$.a[*]"]}', '$.edit_paths[0]'), ('{"edits":"tighten","edit_paths":["$.a","lax $.b"]}', '$.edit_paths[1]'), ('{"edits":"tighten","edit_paths":["$.**"]}', '$.edit_paths[0]'), ('{"edits":"tighten","edit_paths":["$.a ? (@ > 1)"]}', '$.edit_paths[0]'),
+	('{"edits":"tighten","edit_paths":[1]}', '$.edit_paths[0]'), ('{"edits":"tighten","edit_paths":"$.a"}', '$.edit_paths'), ('{"key_paths":["$.a == 1"]}', '$.key_paths[0]'), ('{"key_paths":["$.a","$.b","$.c.*"]}', '$.key_paths[2]'), ('{"owner_may_confirm":true,"approvals_needed":3}', '$.owner_may_confirm'),
+	('{"expects":{"amount":"number"},"rules":[{"condition":"$.amount <= 5","mode":"auto"}]}', '$.rules[0].condition'), ('{"expects":{"Amount":"nonnegative"},"rules":[{"condition":"$.amount <= 5","mode":"auto"}]}', '$.rules[0].condition'),
+	('{"expects":{"amount":"nonnegative"},"rules":[{"condition":"$.x.amount <= 5","mode":"auto"}]}', '$.rules[0].condition'), ('{"definition":{"x":1e309}}', '$.definition'), ('{"definition":{"x":1e-400}}', '$.definition')) AS v(options, place)
+UNION ALL SELECT format('approval.register_tool(''new'', ''action'', %L)', json_build_object(option, repeat('x', n))), '$.' || option
+  FROM (VALUES ('description', 65537), ('capability', 256), ('owner', 256), ('reviewer_group', 256), ('summary_template', 4001)) AS v(option, n)
+UNION ALL SELECT format('approval.register_tool(''new'', ''action'', (SELECT jsonb_build_object(%L, jsonb_agg(%s)) FROM generate_series(1, %s) i))', option, element, n), '$.' || option
+  FROM (VALUES ('roles', 'i::text', 201), ('executors', 'i::text', 201), ('key_paths', '''$.a''::text', 201), ('budgets', 'jsonb_build_object(''name'', i::text, ''limit'', 1, ''within'', ''1 day'')', 11)) AS v(option, element, n)
+UNION ALL SELECT 'approval.register_tool(''new'', ''action'', (SELECT jsonb_build_object(''expects'', jsonb_object_agg(i::text, ''string'')) FROM generate_series(1, 201) i))', '$.expects'
+UNION ALL SELECT format('approval.register_tool(''new'', ''action'', %L)', json_build_object('summary_template', repeat('{a}', 101))), '$.summary_template';
+-- an option changed is checked with those that stay
+SELECT t.row('admin', $$approval.register_tool('kept', 'knowledge', '{"capability":"keeping","owner":"keepers","idempotent":true,"max_attempts":3,"owner_may_confirm":true,"edits":"tighten","edit_paths":["$.a"],
+	"expects":{"amount":"nonnegative"},"rules":[{"condition":"$.amount <= 5","mode":"inline"},{"mode":"review"}]}')$$);
+INSERT INTO t.bad (call, place)
+SELECT format('approval.update_tool(''kept'', %L)', options), place FROM (VALUES
+	('{"class":"action"}', '$.rules[0].mode'), ('{"expects":null}', '$.rules[0].condition'), ('{"expects":{}}', '$.rules[0].condition'), ('{"expects":{"amount":"number"}}', '$.rules[0].condition'), ('{"idempotent":false}', '$.max_attempts'), ('{"idempotent":null}', '$.idempotent'),
+	('{"approvals_needed":2}', '$.owner_may_confirm'), ('{"edits":"free"}', '$.edit_paths'), ('{"edits":null}', '$.edits'), ('{"owner":null}', '$.owner'), ('{"capability":"refunds"}', '$.capability'), ('{"default_mode":"ask"}', '$.default_mode'),
+	('{"max_attempts":null}', '$.max_attempts'), ('{"owner_may_confirm":null}', '$.owner_may_confirm'), ('{"risk":null}', '$.risk'), ('{"class":"live"}', '$.class'), ('{"rules":[{"mode":"auto"},{"mode":"deny"}]}', '$.rules[1]')) AS v(options, place);
+INSERT INTO t.bad (call, place) VALUES
+	($$approval.register_tool('new', '')$$, '$.class'), ($$approval.register_tool('new', 'Action')$$, '$.class'), ($$approval.register_tool('new', 'knowledge live_data')$$, '$.class'),
+	($$approval.register_tool('new', 'action', '[{}]')$$, '$'), ($$approval.register_tool('new', 'action', 'null')$$, '$'), ($$approval.update_tool('refund', '[]')$$, '$'), ($$approval.update_tool('refund', 'null')$$, '$'), ($$approval.update_tool('refund', '1')$$, '$'),
+	($$approval.register_tool('new', NULL)$$, '22004 null_argument'), ($$approval.register_tool(NULL, 'action')$$, '22004 null_argument'), ($$approval.register_tool('new', 'action', NULL)$$, '22004 null_argument'),
+	($$approval.update_tool('refund', NULL)$$, '22004 null_argument'), ($$approval.set_rules('refund', NULL)$$, '22004 null_argument'), ($$approval.set_rules(NULL, '[]')$$, '22004 null_argument'),
+	-- a capability has one tool
+	($$approval.register_tool('new', 'action', '{"capability":"refunds","owner":"payments"}')$$, '$.capability'), ($$approval.register_tool('new', 'action', '{"capability":"refunds","owner":"payments"}', server => 'mcp')$$, '$.capability'),
+	($$approval.register_tool('refund', 'action', '{"capability":"refunds","owner":"payments"}', server => 'mcp')$$, '$.capability'), ($$approval.update_tool('search', '{"capability":"refunds","owner":"payments"}')$$, '$.capability'),
+	($$approval.register_tool('new', 'action', '{"capability":"refunds","owner":"payments"}', replaces => 'search')$$, '$.capability'), ($$approval.register_tool('new', 'action', '{"capability":"refunds","owner":"payments"}', replaces => 'refund', replaces_server => 'mcp')$$, '$.capability'),
+	($$approval.register_tool('new', 'action', '{"capability":"refunds","owner":"payments"}', replaces => 'Refund')$$, '$.capability'), ($$approval.register_tool('new', 'action', '{"capability":"refunds"}', replaces => 'refund')$$, '$.owner'),
+	($$approval.register_tool('new', 'action', replaces => 'refund', replaces_server => 'mcp')$$, '$.replaces'), ($$approval.register_tool('new', 'action', replaces => 'new')$$, '$.replaces'), ($$approval.register_tool('new', 'action', '{"risk":"x"}', replaces => 'refund')$$, '$.risk'),
+	-- grants and drafts are held to the same
+	($$approval.allow('search', 'refusedpol_agent', now() + '1 hour', 1, condition => '$.n <= 5')$$, '$.condition'),
+	($$approval.simulate('{"tool":"refund","rules":[{"mode":"inline"}]}')$$, '$.rules[0].mode'), ($$approval.simulate('{"tool":"refund","rules":[{"condition":"$.a <= 5","mode":"auto"}]}')$$, '$.rules[0].condition'), ($$approval.simulate('{"tool":"refund","nonsense":1}')$$, '$.nonsense'),
+	($$approval.simulate('{"tool":"new"}')$$, '$.class'), ($$approval.simulate('{"tool":1}')$$, '$.tool'), ($$approval.simulate('{"tool":"refund","server":1}')$$, '$.server'), ($$approval.simulate('{"Tool":"refund"}')$$, '$.tool'), ($$approval.simulate('[]')$$, '$');
+-- another tenant's, or everybody's
+INSERT INTO t.bad (call, place)
+SELECT format('approval.%s, tenant => %L)', call, tenant), '42501 tenant_not_allowed' FROM (VALUES ('update_tool(''refund'', ''{}'''), ('set_rules(''refund'', ''[]'''), ('retire_tool(''refund'''), ('review_tool(''refund'', repeat(''0'', 64)'),
+	('freeze_tool(''refund'''), ('unfreeze_tool(''refund'''), ('add_member(''g'', ''user:x'''), ('remove_member(''g'', ''user:x''')) AS v(call), unnest(ARRAY['*', 'acme']) AS tenant;
+
 SELECT t.policy() AS before \gset
-SELECT cmp_ok((SELECT count(*) FROM t.bad), '>=', 150::bigint, 'so many cases');
+SELECT cmp_ok((SELECT count(*) FROM t.bad), '>=', 600::bigint, 'so many cases');
 SELECT is(t.place(call), place, left(call, 150)) FROM t.bad ORDER BY n;
 SELECT is(t.policy(), :'before', 'and nothing has changed');
 
@@ -125,7 +240,17 @@ SELECT is(t.says('admin', format('approval.set_rules(''refund'', %L)', rules)), 
 	('[{"condition":"$.amount >= 0 && $.amount <= 200","mode":"auto"}]'), ('[{"condition":"$.amount > 50000","mode":"deny"}]'),
 	('[{"condition":"$.amount < 0","mode":"deny"}]'), ('[{"condition":"strict $.amount == 5","mode":"auto"}]'),
 	('[{"condition":"$.** == 1","mode":"review","costly":true}]'), ('[{"condition":"$.a like_regex \"x\"","mode":"auto","costly":true}]'),
-	('[{"condition":"exists($.items[*] ? (@.price > 100))","mode":"deny"}]'), ('[{"mode":"review","approvals_needed":2,"reviewer_group":"*"}]')) AS v(rules);
+	('[{"condition":"exists($.items[*] ? (@.price > 100))","mode":"deny"}]'), ('[{"mode":"review","approvals_needed":2,"reviewer_group":"*"}]'),
+	('[{"mode":"review","approvals_needed":100,"position":1000000}]'), ('[{"mode":"review","position":null,"reason":null,"costly":null}]'), ('[{"condition":"$.a == 1","mode":"deny","position":3},{"condition":"$.b == 1","mode":"deny"},{"mode":"review","position":7}]'),
+	('[{"condition":"exists($.** ? (@.x == 1))","mode":"deny","costly":true}]'), ('[{"condition":"$.a like_regex \"^x\" flag \"i\"","mode":"review","costly":true}]'), ('[{"condition":"$.a like_regex \"x\"","mode":"deny","costly":true}]'),
+	('[{"condition":"200 >= $.amount && 0 <= $.amount","mode":"auto"}]'), ('[{"condition":"$.a >= 0 && ($.a <= 5 || $.b == 1)","mode":"auto"}]'), ('[{"condition":"$.amount.abs() <= 200","mode":"auto"}]'), ('[{"condition":"$.items.size() <= 3","mode":"auto"}]'),
+	('[{"condition":"$.items[0].price == 5","mode":"auto"}]'), ('[{"condition":"$.to starts with \"a\"","mode":"auto"}]'), ('[{"condition":"!($.a == 1)","mode":"review"}]'), ('[{"condition":"!exists($.a)","mode":"deny"}]'), ('[{"condition":"($.a == 1) is unknown","mode":"deny"}]')) AS v(rules);
+SELECT is(t.says('admin', $$approval.set_rules('refund', (SELECT jsonb_agg('{"condition":"$.a == 1","mode":"deny"}'::jsonb) FROM generate_series(1, 1000)))$$), 'ok', 'a thousand rules');
+SELECT is(t.says('admin', format('approval.register_tool(%L, ''action'', %L)', 'near_' || n, options)), 'ok', left(options, 120)) FROM unnest(ARRAY[
+	'{"lease":"PT15M","decide_within":0.5,"use_within":"10 years","cool_down":"1 month","retry_within":"1 day 2 hours"}', '{"budgets":[{"name":"d","limit":0,"within":"1 minute","key":"$.a[0].b","ceiling":0,"amount":"$.\"b c\""}]}',
+	'{"expects":{"amount":"nonnegative"},"rules":[{"condition":"$.amount <= 5","mode":"auto"}]}', '{"summary_template":"{{x}} {a} {a[0].b} {\"a b\"}"}', '{"idempotent":true,"max_attempts":100}', '{"edits":"tighten","edit_paths":["$.a","$.b[0]"]}',
+	'{"roles":[],"executors":[],"key_paths":[],"edit_paths":[],"budgets":[],"rules":[],"expects":{}}', '{"owner":"x"}', '{"default_mode":null,"rules":null,"expects":null,"budgets":null,"definition":null,"annotations":null}', '{"reviewer_group":"*"}',
+	'{"class":"knowledge","default_mode":"deny"}']) WITH ORDINALITY AS v(options, n);
 
 -- A capability is taken over by the tool that replaces its owner.
 SELECT is(t.row('admin', $$approval.register_tool('refund2', 'action', '{"capability":"refunds","owner":"payments"}', replaces => 'refund')$$) #>> '{after,capability}', 'refunds', 'a tool replaces another');
@@ -136,28 +261,47 @@ SELECT is(t.place($$approval.register_tool('refund', 'action', '{"capability":"r
 SELECT is(t.says('admin', $$approval.register_tool('refund', 'action')$$), 'ok', 'but can be registered again without');
 SELECT is(t.says('agent', $$approval.propose('r', 'refund', '{}')$$), 'ok', 'and proposed');
 
--- Hints of a tool about itself: every one of them either way, in the registry
--- and in the definition that a gateway brings, and nothing changes.
+-- Hints of a tool about itself: every combination of them, in the registry (when
+-- a tool is registered, and later) and in the definition that a gateway brings,
+-- and nothing changes.
 CREATE TABLE t.hints AS
-SELECT json_build_object('readOnlyHint', a, 'destructiveHint', b, 'idempotentHint', c, 'openWorldHint', d, 'title', 'Harmless')::text AS hints
-  FROM unnest(ARRAY[true, false]) a, unnest(ARRAY[true, false]) b, unnest(ARRAY[true, false]) c, unnest(ARRAY[true, false]) d;
-SELECT t.row('admin', $$approval.register_tool('hinted', 'action', '{"rules":[{"condition":"$.a >= 0 && $.a <= 1","mode":"auto"},{"mode":"review"}]}')$$);
-CREATE FUNCTION t.with_hints(hints text) RETURNS text LANGUAGE plpgsql AS $$
+SELECT json_build_object('readOnlyHint', a, 'destructiveHint', b, 'idempotentHint', c, 'openWorldHint', d, 'title', title)::text AS hints
+  FROM unnest(ARRAY[true, false]) a, unnest(ARRAY[true, false]) b, unnest(ARRAY[true, false]) c, unnest(ARRAY[true, false]) d, unnest(ARRAY['Only reads', 'Deletes everything']) title
+UNION ALL VALUES ('{}'), ('{"readOnlyHint":"true"}'), ('{"destructiveHint":null}'), ('{"mode":"auto","risk":"low","class":"knowledge"}');
+CREATE FUNCTION t.said(who text, call text) RETURNS text LANGUAGE sql
+RETURN (SELECT concat_ws(' ', r ->> 'mode', r ->> 'rule', r ->> 'gate_reason', r ->> 'class', r ->> 'risk', r ->> 'effect', r ->> 'approvals_needed', r ->> 'reviewer_group') FROM t.row(who, call) AS r);
+-- What becomes of three calls, proposed and explained, with and without a definition.
+CREATE FUNCTION t.with_hints(tool text, hints text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	answers text[];
+	definition text := json_build_object('name', tool, 'title', hints::json ->> 'title', 'annotations', hints::json);
+	more text;
 	i int;
 BEGIN
-	PERFORM t.row('admin', format('approval.update_tool(''hinted'', %L)', json_build_object('annotations', hints::json)));
-	FOR i IN 1 .. 2 LOOP
-		answers := answers || (SELECT r ->> 'mode' || ' ' || (r ->> 'class') || ' ' || (r ->> 'risk') || ' ' || (r ->> 'effect') || ' ' || (r ->> 'approvals_needed')
-			FROM t.row('gateway', format('approval.propose(%L, ''hinted'', %L, definition => %L)', 'h' || nextval('t.calls'), json_build_object('a', i),
-				json_build_object('name', 'hinted', 'annotations', hints::json))) AS r);
+	FOR i IN 1 .. 3 LOOP
+		FOREACH more IN ARRAY ARRAY['', format(', definition => %L', definition)] LOOP
+			answers := answers || t.said('gateway', format('approval.propose(%L, %L, %L%s)', 'h' || nextval('t.calls'), tool, json_build_object('a', i), more))
+							   || t.said('admin', format('approval.explain(%L, %L%s)', tool, json_build_object('a', i), more));
+		END LOOP;
 	END LOOP;
-	RETURN array_to_string(answers, ', ');
+	RETURN (SELECT string_agg(DISTINCT a, ', ' ORDER BY a) || ' ' || count(*) FROM unnest(answers) AS a);
 END
 $$;
-SELECT is(t.with_hints(hints), 'auto action high external 1, review action high external 1', hints) FROM t.hints ORDER BY hints;
-SELECT is(t.with_hints('{}'), 'auto action high external 1, review action high external 1', 'no hints at all');
-SELECT isnt((SELECT annotations::text FROM approval.tools WHERE tool = 'hinted'), NULL, 'they are kept');
+CREATE FUNCTION t.hinted(tool text, hints text) RETURNS text LANGUAGE sql
+BEGIN ATOMIC
+	SELECT t.row('admin', format('approval.register_tool(%L, ''action'', %L)', tool, json_build_object('annotations', hints::json,
+		'rules', '[{"condition":"$.a >= 0 && $.a <= 1","mode":"auto"},{"condition":"$.a == 3","mode":"deny"},{"mode":"review","approvals_needed":2}]'::json)));
+	SELECT t.with_hints(tool, hints);
+END;
+SELECT 'auto 1 rule action high external 1, deny 2 rule action high external 1, review 3 rule action high external 2 12' AS same \gset
+SELECT is(t.hinted('hinted_' || n, hints), :'same', 'registered with ' || hints) FROM (SELECT row_number() OVER () AS n, hints FROM t.hints) h;
+SELECT t.hinted('hinted', '{}') AS h \gset
+SELECT is((SELECT t.with_hints('hinted', hints) FROM t.row('admin', format('approval.update_tool(''hinted'', %L)', json_build_object('annotations', hints::json))) AS r WHERE r IS NOT NULL), :'same', 'updated with ' || hints) FROM t.hints;
+SELECT is(t.with_hints('hinted', hints), :'same', 'brought with ' || hints) FROM t.hints;
+-- what a tool claims is kept, and makes no difference to what is stored beside it
+SELECT is((SELECT annotations::jsonb FROM approval.tools WHERE tool = 'hinted_' || n), hints::jsonb, 'kept: ' || hints) FROM (SELECT row_number() OVER () AS n, hints FROM t.hints) h WHERE hints NOT LIKE '%null%';
+SELECT is((SELECT count(DISTINCT to_jsonb(t) - 'annotations' - 'tool' - 'policy_version') FROM approval.tools t WHERE tool LIKE 'hinted%'), 1::bigint, 'all else is the same');
+-- nor do they where no definition and no rule is there: unknown tools
+SELECT is((SELECT count(DISTINCT t.said('gateway', format('approval.propose(%L, ''nowhere'', ''{}'', definition => %L)', 'h' || nextval('t.calls'), json_build_object('name', 'nowhere', 'annotations', hints::json)))) FROM t.hints), 1::bigint, 'nor for a tool that nobody knows');
 SELECT * FROM finish();
 ROLLBACK;
