@@ -135,6 +135,7 @@ SELECT format('approval.set_rules(''refund'', %L)', rules), place FROM (VALUES
 	('[{"mode":"deny","approvals_needed":1}]', '$.rules[0]'), ('[{"mode":"auto","reviewer_group":"*"}]', '$.rules[0]'), ('[{"mode":"auto","reviewer_group":null}]', '$.rules[0].reviewer_group'),
 	('[{"mode":"review","reviewer_group":5}]', '$.rules[0].reviewer_group'), ('[{"mode":"review","reason":["x"]}]', '$.rules[0].reason'), ('[{"mode":"review","costly":1}]', '$.rules[0].costly'), ('[{"mode":"review","costly":"true"}]', '$.rules[0].costly'),
 	('[{"mode":"review","position":1.5}]', '$.rules[0].position'), ('[{"mode":"review","position":1000001}]', '$.rules[0].position'), ('[{"mode":"review","position":true}]', '$.rules[0].position'), ('[{"mode":"review","position":[1]}]', '$.rules[0].position'),
+	('[{"condition":"$.a == 1","mode":"review","position":1000000},{"mode":"review"}]', '$.rules[1].position'),
 	('[{"condition":"$.a == 1","mode":"deny"},{"mode":"review"},{"condition":"$.b == 1","mode":"deny"}]', '$.rules[2]'), ('[{"mode":"deny"},{"mode":"deny"}]', '$.rules[1]'), ('[{"condition":null,"mode":"auto"},{"condition":"$.b == 1","mode":"deny"}]', '$.rules[1]')) AS v(rules, place)
 UNION ALL SELECT format('approval.set_rules(''refund'', %L)', json_build_array(json_build_object('mode', 'review', member, repeat('x', n)))), '$.rules[0].' || member
   FROM (VALUES ('reason', 1001), ('reviewer_group', 256)) AS v(member, n)
