@@ -271,6 +271,20 @@ caller_actor(const Caller *caller, const char *wanted, bool must_name, Refusal *
 	return NULL;
 }
 
+/* The roles of another login, as they are registered now. */
+char	  **
+caller_roles_of(const char *login, int *count)
+{
+	Datum		values[1];
+	bool		isnull;
+
+	*count = 0;
+	values[0] = CStringGetTextDatum(login);
+	if (store_run(&select_login, values, NULL, SPI_OK_SELECT, 1) == 0)
+		return NULL;
+	return take_names(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 4, &isnull), count);
+}
+
 /* A verdict is a person's word: never that of a service or a gateway. */
 bool
 caller_may_judge(const Caller *caller)

@@ -54,6 +54,7 @@ extern const char *caller_tenant(const Caller *caller, const char *wanted);
 extern const char *caller_policy_tenant(const Caller *caller, const char *wanted);
 extern const char *caller_actor(const Caller *caller, const char *wanted,
 								bool must_name, Refusal *refusal);
+extern char **caller_roles_of(const char *login, int *count);
 extern bool caller_may_judge(const Caller *caller);
 extern bool caller_is(const Caller *caller, const char *group);
 

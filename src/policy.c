@@ -86,25 +86,25 @@ group_of(const Tool *tool, const Rule *rule)
 	return group && strcmp(group, "*") != 0 ? group : NULL;
 }
 
+/* The reviewers of a rule, or of the tool, if they are stricter; never none for a group. */
+static void
+stricter_reviewers(int approvals_needed, const char *group, Policy *policy)
+{
+	if (group && (approvals_needed > policy->approvals_needed || policy->reviewer_group == NULL))
+		policy->reviewer_group = group;
+	policy->approvals_needed = Max(approvals_needed, policy->approvals_needed);
+}
+
 /* Reviewers of what cannot be told: those of the strictest rule. */
 static void
 strictest_reviewers(const Tool *tool, Policy *policy)
 {
 	int			i;
 
-	if (tool->approvals_needed > policy->approvals_needed || policy->reviewer_group == NULL)
-		policy->reviewer_group = group_of(tool, NULL);
-	policy->approvals_needed = Max(tool->approvals_needed, policy->approvals_needed);
+	stricter_reviewers(tool->approvals_needed, group_of(tool, NULL), policy);
 	for (i = 0; i < tool->nrules; i++)
-	{
-		const Rule *rule = &tool->rules[i];
-
-		if (rule->mode != MODE_REVIEW || rule->approvals_needed < policy->approvals_needed)
-			continue;
-		if (rule->approvals_needed > policy->approvals_needed || policy->reviewer_group == NULL)
-			policy->reviewer_group = group_of(tool, rule);
-		policy->approvals_needed = rule->approvals_needed;
-	}
+		if (tool->rules[i].mode == MODE_REVIEW)
+			stricter_reviewers(tool->rules[i].approvals_needed, group_of(tool, &tool->rules[i]), policy);
 }
 
 static void

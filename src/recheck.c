@@ -100,7 +100,7 @@ still_allowed(const Request *request, const Registered *registered)
 
 	subject_action(request, &action);
 	subject.action = &action;
-	subject.nroles = -1;
+	subject.roles = caller_roles_of(request_text(request, REQ_REQUESTER_LOGIN), &subject.nroles);
 	policy_evaluate(registered, &subject, &policy);
 	(void) policy_mode(request_text(request, REQ_MODE), &mode);
 	return !policy_stricter(&policy, mode, DatumGetInt32(request->values[REQ_APPROVALS]), group);

@@ -36,7 +36,12 @@ PG_FUNCTION_INFO_V1(approval_retire_tool);
 
 /* The options of a tool with its rules, and whether it is retired. */
 static Statement select_options = {
-	.sql = "SELECT pg_catalog.jsonb_strip_nulls(pg_catalog.to_jsonb(t) OPERATOR(pg_catalog.-) " NOT_OPTIONS ")"
+	.sql = "SELECT pg_catalog.jsonb_strip_nulls(pg_catalog.to_jsonb(t) OPERATOR(pg_catalog.-) " NOT_OPTIONS
+	" OPERATOR(pg_catalog.-) '{definition,annotations}'::pg_catalog.text[])"
+	" OPERATOR(pg_catalog.||) CASE WHEN t.definition IS NULL THEN '{}'::pg_catalog.jsonb"
+	" ELSE pg_catalog.jsonb_build_object('definition', t.definition) END"
+	" OPERATOR(pg_catalog.||) CASE WHEN t.annotations IS NULL THEN '{}'::pg_catalog.jsonb"
+	" ELSE pg_catalog.jsonb_build_object('annotations', t.annotations) END"
 	" OPERATOR(pg_catalog.||) pg_catalog.jsonb_build_object('rules', COALESCE((SELECT pg_catalog.jsonb_agg("
 	"pg_catalog.jsonb_strip_nulls(pg_catalog.to_jsonb(r) OPERATOR(pg_catalog.-) '{tenant,server,tool}'::pg_catalog.text[])"
 	" ORDER BY r.position) FROM approval.rules r" THIS_TOOL("r") "), '[]'::pg_catalog.jsonb)),"

@@ -45,7 +45,7 @@ static Statement select_requests = {
 static Statement merge_draft = {
 	.sql = "SELECT COALESCE((SELECT pg_catalog.jsonb_strip_nulls(pg_catalog.to_jsonb(t) OPERATOR(pg_catalog.-)"
 	" '{tenant,server,tool,policy_version,definition_digest,shape,reviewed_by,reviewed_at,"
-	"retired_at,retired_by,replaced_by}'::pg_catalog.text[])"
+	"retired_at,retired_by,replaced_by,definition,annotations}'::pg_catalog.text[])"
 	" OPERATOR(pg_catalog.||) pg_catalog.jsonb_build_object('rules', COALESCE((SELECT pg_catalog.jsonb_agg("
 	"pg_catalog.jsonb_strip_nulls(pg_catalog.to_jsonb(r) OPERATOR(pg_catalog.-) '{tenant,server,tool}'::pg_catalog.text[])"
 	" ORDER BY r.position) FROM approval.rules r WHERE r.tenant OPERATOR(pg_catalog.=) $1"

@@ -78,11 +78,14 @@ expects_parse(JsonbContainer *expects, Tool *tool, Problem *problem)
 bool
 expects_nonnegative(const char *path, const void *arg)
 {
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 	const Tool *tool = arg;
 	int			i;
 
+	/* "a.b" as one name must not speak for the member b of a */
 	for (i = 0; i < tool->nexpects; i++)
-		if (tool->expects[i].type == EXPECT_NONNEGATIVE && strncmp(path, "$.", 2) == 0 &&
+		if (strspn(tool->expects[i].member, plain) == strlen(tool->expects[i].member) &&
+			tool->expects[i].type == EXPECT_NONNEGATIVE && strncmp(path, "$.", 2) == 0 &&
 			strcmp(path + 2, tool->expects[i].member) == 0)
 			return true;
 	return false;

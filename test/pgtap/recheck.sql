@@ -283,7 +283,7 @@ SELECT is(t.changed(options, arguments, more, changes, who), answer, format('%s 
 	('{"default_mode":"auto"}', '{}', '', ARRAY[$$set_rules('TOOL', '[{"condition":"$.x == 2","mode":"review"},{"condition":"$.y == 2","mode":"deny"}]', tenant => '')$$], 'agent', 'default, PT412 policy_changed'),
 	-- what only counts at the proposal
 	('{"default_mode":"auto"}', '{"amount":5}', '', ARRAY[$$update_tool('TOOL', '{"budgets":[{"name":"d","amount":"$.amount","limit":0,"within":"1 day"}]}', tenant => '')$$], 'agent', 'default, ok'),
-	('{"default_mode":"auto"}', '{}', '', ARRAY[$$update_tool('TOOL', '{"roles":["nobody"]}', tenant => '')$$], 'agent', 'default, ok'),
+	('{"default_mode":"auto"}', '{}', '', ARRAY[$$update_tool('TOOL', '{"roles":["nobody"]}', tenant => '')$$], 'agent', 'default, PT412 policy_changed'),
 	('{"default_mode":"auto"}', '{}', '', ARRAY[$$update_tool('TOOL', '{"cool_down":"1 day"}', tenant => '')$$], 'agent', 'default, ok'),
 	-- what it expects
 	('{"default_mode":"auto"}', '{"amount":-5}', '', ARRAY[$$update_tool('TOOL', '{"expects":{"amount":"number"}}', tenant => '')$$], 'agent', 'default, ok'),
