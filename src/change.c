@@ -19,6 +19,7 @@
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
 #include "utils/typcache.h"
 
 #include "args.h"
@@ -138,14 +139,24 @@ head(const Change *change, char **hash)
 {
 	Datum		values[2];
 	bool		isnull;
+	int			n = 0;
+	int			latest;
 
 	*hash = NULL;
 	values[0] = CStringGetTextDatum(change->call.tenant);
 	values[1] = CStringGetTextDatum(change->chain);
-	if (store_run(&select_head, values, NULL, SPI_OK_SELECT, 1) == 0)
-		return 0;
-	*hash = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
-	return DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	if (store_run(&select_head, values, NULL, SPI_OK_SELECT, 1) > 0)
+	{
+		n = DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+		*hash = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
+	}
+	PushActiveSnapshot(GetLatestSnapshot());
+	latest = store_read(&select_head, values, NULL) == 0 ? 0 :
+		DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	PopActiveSnapshot();
+	if (latest != n)
+		errors_raise_serialization();
+	return n;
 }
 
 /* What becomes the row of this change. */

@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -33,7 +34,7 @@ static Statement select_grants = {
 	" AND g.policy_version OPERATOR(pg_catalog.=) COALESCE($5, g.policy_version)"
 	" AND NOT EXISTS (SELECT FROM approval.policy_events e WHERE e.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[$1, '*'])"
 	" AND e.chain OPERATOR(pg_catalog.=) 'freeze'"
-	" AND e.verb OPERATOR(pg_catalog.=) ANY ('{freeze_tool,freeze_tenant}'::pg_catalog.text[]) AND e.at OPERATOR(pg_catalog.>=) g.granted_at"
+	" AND e.verb OPERATOR(pg_catalog.=) ANY ('{freeze_tool,freeze_tenant,unfreeze_tool,unfreeze_tenant}'::pg_catalog.text[]) AND e.at OPERATOR(pg_catalog.>=) g.granted_at"
 	" AND (e.tool IS NULL OR (e.server OPERATOR(pg_catalog.=) $2 AND e.tool OPERATOR(pg_catalog.=) $3)))"
 	" ORDER BY g.until, g.id",
 	.nparams = 5,
@@ -255,6 +256,7 @@ grant_rejected(const Call *call, Subject *subject)
 		values[2] = TimestampTzGetDatum(call->now);
 		nulls[2] = ' ';
 		param_text(values, nulls, 3, call->actor);
-		store_run(&void_grant, values, nulls, SPI_OK_UPDATE, 0);
+		if (store_run(&void_grant, values, nulls, SPI_OK_UPDATE, 0) == 0 && IsolationUsesXactSnapshot())
+			errors_raise_serialization();
 	}
 }

@@ -9,6 +9,7 @@
 
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
+#include "utils/snapmgr.h"
 
 #include "args.h"
 #include "change.h"
@@ -44,11 +45,15 @@ members_has(const char *tenant, const char *reviewer_group, const char *actor)
 {
 	Datum		values[3];
 	char		nulls[3];
+	bool		there;
 
 	param_text(values, nulls, 0, tenant);
 	param_text(values, nulls, 1, reviewer_group);
 	param_text(values, nulls, 2, actor);
-	return store_run(&select_member, values, nulls, SPI_OK_SELECT, 1) > 0;
+	PushActiveSnapshot(GetLatestSnapshot());
+	there = store_read(&select_member, values, nulls) > 0;
+	PopActiveSnapshot();
+	return there;
 }
 
 static char *

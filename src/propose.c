@@ -14,6 +14,7 @@
 #include "budget.h"
 #include "event.h"
 #include "quota.h"
+#include "registry.h"
 #include "row.h"
 #include "seen.h"
 #include "settings.h"
@@ -317,6 +318,7 @@ store_request(Call *call, Request *request, const Action *action, const Admissio
 			  const char *tool_call_id)
 {
 	Request    *existing;
+	const Registered *shut;
 
 	call->request = request;
 	if (call_born(call, EVENT_PROPOSED, admission->note) == STEP_UNCHANGED)
@@ -325,6 +327,15 @@ store_request(Call *call, Request *request, const Action *action, const Admissio
 		if (existing == NULL)
 			errors_raise_serialization();
 		return answer_existing(call, existing, action);
+	}
+	shut = registry_find(action->tenant, action->server, action->tool);
+	if (shut->frozen || (shut->ntools > 0 && shut->tools[0].retired) ||
+		(shut->ntools > 1 && shut->tools[1].retired))
+	{
+		/* while it waited for its turn, or for the same call */
+		call->request = NULL;
+		call_refuse(call, shut->frozen ? REASON_TOOL_FROZEN : REASON_TOOL_RETIRED);
+		errors_raise(&call->refusal);
 	}
 	budget_keep(call, admission->reservations);
 	if (admission->unreviewed)

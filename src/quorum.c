@@ -14,6 +14,7 @@
 
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
+#include "utils/snapmgr.h"
 
 #include "members.h"
 #include "param.h"
@@ -62,7 +63,9 @@ count_all_but(const Call *call, const char *actor)
 	param_text(values, nulls, 2, hex);
 	param_text(values, nulls, 3, actor);
 	param_text(values, nulls, 4, request_text(call->request, REQ_REVIEWER_GROUP));
-	store_run(&count_votes, values, nulls, SPI_OK_SELECT, 1);
+	PushActiveSnapshot(GetLatestSnapshot());
+	store_read(&count_votes, values, nulls);
+	PopActiveSnapshot();
 	return (int) DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
 }
 

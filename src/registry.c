@@ -199,6 +199,8 @@ registry_find(const char *tenant, const char *server, const char *tool)
 	Digest		key;
 	Entry	   *entry;
 
+	/* the verb may have waited for a row since it began */
+	AcceptInvalidationMessages();
 	if (stale || entries == NULL)
 		start_again();
 	make_key(tenant, server, tool, &key);

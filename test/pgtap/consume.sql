@@ -108,7 +108,7 @@ SELECT is(t.says('runner', t.consume(:'id', '', '{"order":"A-1","amount":51}')),
 SELECT is(t.says('runner', format('set_config(%L, %L, false)', name, value)), '42501', format('an executor cannot set %s', name))
   FROM (VALUES ('approval.commit_first', 'off'), ('approval.force_sync', 'off'), ('approval.separate_logins', 'off'), ('approval.max_lease', '1d'),
 			   ('approval.lease', '1d'), ('approval.use_within', '1d'), ('approval.decide_within', '1d'), ('approval.min_decide_within', '1s'),
-			   ('approval.max_action_size', '1GB'), ('approval.notify', 'off')) AS v(name, value);
+			   ('approval.max_action_size', '1GB'), ('approval.notify', 'off'), ('approval.turn_wait', '60s'), ('approval.max_grant', '366d')) AS v(name, value);
 SET approval.commit_first = off;
 SELECT is(t.says('runner', t.consume(:'id')), 'ok', 'off, it works in a block');
 COMMIT;

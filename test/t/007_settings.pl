@@ -34,9 +34,27 @@ my %guards = (
 	'approval.use_within' => '30d',
 	'approval.lease' => '30d',
 	'approval.max_lease' => '30d',
-	'approval.max_action_size' => '64MB');
+	'approval.max_action_size' => '64MB',
+	'approval.max_grant' => '366d',
+	'approval.turn_wait' => '60s',
+	'approval.quota_conversation' => '0',
+	'approval.quota_login' => '0',
+	'approval.quota_tenant' => '0',
+	'approval.quota_conversation_bytes' => '0',
+	'approval.quota_login_bytes' => '0',
+	'approval.quota_tenant_bytes' => '0');
 $agent->run("SELECT * FROM approval.pending('')");
 my %defaults = map { $_ => $agent->run("SHOW $_")->value } keys %guards;
+is_deeply(
+	[
+		map { $_->[0] } @{
+			$agent->run(
+				q(SELECT name FROM pg_settings WHERE name LIKE 'approval.%' AND context = 'superuser' ORDER BY name COLLATE "C")
+			)->{rows}
+		}
+	],
+	[ sort keys %guards ],
+	'each setting that guards something is tried');
 
 # What a session of the user finds, whose settings were planted by CODE.
 sub check_planted
