@@ -129,10 +129,16 @@ take_condition(Change *change, const Tool *tool, Wish *wish)
 	wish->condition = DatumGetCString(DirectFunctionCall1(jsonpath_out, PointerGetDatum(path)));
 }
 
+/* Whether the actor is in one of the groups of a panel. */
 static bool
-member_of(const Change *change, const char *group)
+member_of(const Change *change, const Panel *panel)
 {
-	return group && strcmp(group, "*") != 0 && members_has(change->call.tenant, group, change->call.actor);
+	int			i;
+
+	for (i = 0; i < panel->count; i++)
+		if (panel->seats[i].group && members_has(change->call.tenant, panel->seats[i].group, change->call.actor))
+			return true;
+	return false;
 }
 
 /* Somebody who may review at least some calls of the tool. */
@@ -147,13 +153,13 @@ may_review(const Change *change, const Registered *registered)
 	{
 		const Tool *tool = &registered->tools[i];
 
-		grouped |= tool->reviewer_group != NULL;
-		if (member_of(change, tool->reviewer_group))
+		grouped |= panel_grouped(&tool->panel);
+		if (member_of(change, &tool->panel))
 			return true;
 		for (j = 0; j < tool->nrules; j++)
 		{
-			grouped |= tool->rules[j].reviewer_group != NULL;
-			if (member_of(change, tool->rules[j].reviewer_group))
+			grouped |= panel_grouped(&tool->rules[j].panel);
+			if (member_of(change, &tool->rules[j].panel))
 				return true;
 		}
 	}

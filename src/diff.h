@@ -32,4 +32,6 @@ extern JsonbValue *diff_root(Jsonb *document, JsonbValue *value);
 extern void diff_documents(Diff *diff, JsonbValue *before, JsonbValue *after);
 extern char *diff_actions(const Action *a, const Action *b);
 
+extern text *diff_of_preview(text *json);
+
 #endif							/* APPROVAL_DIFF_H */

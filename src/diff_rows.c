@@ -226,11 +226,10 @@ find_side(Jsonb *preview, const char *name, JsonbValue *value)
 	return getKeyJsonValueFromContainer(&preview->root, name, (int) strlen(name), value);
 }
 
-/* preview_diff(preview) */
-Datum
-approval_preview_diff(PG_FUNCTION_ARGS)
+/* NULL for a preview that says nothing of before and after. */
+text *
+diff_of_preview(text *json)
 {
-	text	   *json = args_json(fcinfo, 0);
 	Jsonb	   *preview = json ? read_preview(json) : NULL;
 	StringInfoData out;
 	Diff		diff = {.tell = tell_entry,.state = &out,.most = ENTRIES_MOST,.in_order = true};
@@ -239,11 +238,11 @@ approval_preview_diff(PG_FUNCTION_ARGS)
 	JsonbValue *after;
 
 	if (preview == NULL)
-		PG_RETURN_NULL();
+		return NULL;
 	before = find_side(preview, "before", &values[0]);
 	after = find_side(preview, "after", &values[1]);
 	if (before == NULL && after == NULL)
-		PG_RETURN_NULL();
+		return NULL;
 
 	initStringInfo(&out);
 	appendStringInfoChar(&out, '[');
@@ -251,5 +250,16 @@ approval_preview_diff(PG_FUNCTION_ARGS)
 	if (diff.count > diff.most)
 		appendStringInfoString(&out, ",{\"change\":\"truncated\"}");
 	appendStringInfoChar(&out, ']');
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
+	return cstring_to_text_with_len(out.data, out.len);
+}
+
+/* preview_diff(preview) */
+Datum
+approval_preview_diff(PG_FUNCTION_ARGS)
+{
+	text	   *diff = diff_of_preview(args_json(fcinfo, 0));
+
+	if (diff == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(diff);
 }

@@ -108,17 +108,18 @@ edit_scope(const Call *call, const Registered *registered, const Edited *edited)
 	return scope;
 }
 
-/*
- * As many as the stricter of the proposal and the edit wants, of the group that
- * has to look at what it is now.
- */
+/* Whoever had to look at the proposal, and whoever has to look at what it is now. */
 static void
 raise_quorum(Request *request, const Policy *policy)
 {
-	if (policy->approvals_needed > DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]))
-		request_set(request, REQ_APPROVALS_NEEDED, Int32GetDatum(policy->approvals_needed));
-	if (policy->reviewer_group)
-		request_set_text(request, REQ_REVIEWER_GROUP, policy->reviewer_group);
+	Panel		panel;
+
+	panel_of_request(request, &panel);
+	panel_both(&panel, &policy->panel);
+	panel_to_request(&panel, request);
+	request_set(request, REQ_REJECTIONS_NEEDED,
+				Int32GetDatum(Min(policy->rejections_needed,
+								  DatumGetInt32(request->values[REQ_REJECTIONS_NEEDED]))));
 }
 
 /*

@@ -21,6 +21,7 @@
 #define EVENT_AMENDED "amended"
 #define EVENT_REJECTED "rejected"
 #define EVENT_VOTED "voted"
+#define EVENT_OBJECTED "objected"
 #define EVENT_CANCELLED "cancelled"
 #define EVENT_REVOKED "revoked"
 #define EVENT_CONSUMED "consumed"
@@ -29,6 +30,13 @@
 #define EVENT_RECONCILED "reconciled"
 #define EVENT_EXPIRED "expired"
 #define EVENT_ABANDONED "abandoned"
+
+/* Beside the state: a status stays what it was. */
+#define EVENT_CLAIMED "claimed"
+#define EVENT_RELEASED "released"
+#define EVENT_ASSIGNED "assigned"
+#define EVENT_COMMENTED "commented"
+#define EVENT_EXTENDED "extended"
 
 /* The same on a row that was not what its digest said. */
 #define EVENT_COMPLETED_TAMPERED "completed_tampered"

@@ -23,7 +23,7 @@
 
 PG_FUNCTION_INFO_V1(approval_explain);
 
-#define EXPLAIN_COLUMNS 16
+#define EXPLAIN_COLUMNS 18
 
 enum
 {
@@ -163,14 +163,16 @@ explain_datum(const Call *call, const Action *action, const Admission *admission
 	put_text(values, nulls, 5, policy->class);
 	put_text(values, nulls, 6, policy->risk);
 	put_text(values, nulls, 7, policy->effect);
-	put_text(values, nulls, 8, policy->reviewer_group);
-	put_int(values, nulls, 9, policy->approvals_needed);
-	values[10] = span_datum(policy->decide_within);
-	values[11] = span_datum(policy->use_within);
-	put_text(values, nulls, 12, admission->denial);
-	put_text(values, nulls, 13, admission->granted ? grant : NULL);
-	put_text(values, nulls, 14, summary_of(action, policy->summary_template));
-	put_text(values, nulls, 15, trace_json(policy));
+	put_text(values, nulls, 8, policy->panel.count == 1 ? policy->panel.seats[0].group : NULL);
+	put_text(values, nulls, 9, policy->panel.count == 1 ? NULL : panel_text(&policy->panel));
+	put_int(values, nulls, 10, panel_needed(&policy->panel));
+	put_int(values, nulls, 11, policy->rejections_needed);
+	values[12] = span_datum(policy->decide_within);
+	values[13] = span_datum(policy->use_within);
+	put_text(values, nulls, 14, admission->denial);
+	put_text(values, nulls, 15, admission->granted ? grant : NULL);
+	put_text(values, nulls, 16, summary_of(action, policy->summary_template));
+	put_text(values, nulls, 17, trace_json(policy));
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }
 

@@ -23,6 +23,7 @@
 #include "grant.h"
 #include "members.h"
 #include "param.h"
+#include "subject.h"
 #include "turn.h"
 
 static Statement select_grants = {
@@ -154,15 +155,13 @@ enough_grantors(const Call *call, const Grant *grant, const Policy *policy,
 				const char *requested_by, const char *on_behalf_of)
 {
 	const char *requesters[2] = {requested_by, on_behalf_of};
-	int			good = 0;
+	SeatMask   *good = palloc0(sizeof(SeatMask) * (grant->ngrantors + 1));
 	int			i;
 
 	for (i = 0; i < grant->ngrantors; i++)
-		if (!is_one_of(grant->grantors[i], requesters, 2) &&
-			(policy->reviewer_group == NULL ||
-			 members_has(call->tenant, policy->reviewer_group, grant->grantors[i])))
-			good++;
-	return good >= policy->approvals_needed;
+		if (!is_one_of(grant->grantors[i], requesters, 2))
+			good[i] = members_seats(call->tenant, &policy->panel, grant->grantors[i]);
+	return panel_filled(&policy->panel, good, grant->ngrantors) >= panel_needed(&policy->panel);
 }
 
 static bool
@@ -235,24 +234,55 @@ grant_covers(const Call *call, Subject *subject, const Policy *policy,
 	return false;
 }
 
-/* One rejection in its scope, and a grant is void. */
-void
-grant_rejected(const Call *call, Subject *subject)
+/* The grants that a rejection of the request makes void, added to a list of ids. */
+List *
+grant_rejected(const Call *call, List *ids)
 {
 	const char *login = request_text(call->request, REQ_REQUESTER_LOGIN);
+	Action		action;
+	Subject		subject = {.action = &action};
 	ListCell   *cell;
 
-	foreach(cell, grants_for(call, subject->action, login, 0))
+	subject_action(call->request, &action);
+	foreach(cell, grants_for(call, &action, login, 0))
 	{
-		const Grant *grant = lfirst(cell);
+		Grant	   *grant = lfirst(cell);
+
+		if ((grant->requested_by == NULL || request_text_is(call->request, REQ_REQUESTED_BY, grant->requested_by)) &&
+			condition_holds(grant, &subject))
+			ids = lappend(ids, &grant->id);
+	}
+	return ids;
+}
+
+static int
+by_id(const ListCell *a, const ListCell *b)
+{
+	return memcmp(lfirst(a), lfirst(b), sizeof(Ulid));
+}
+
+/*
+ * One rejection in its scope, and a grant is void.  In the order of their ids,
+ * after all requests: so two who reject do not wait for each other.
+ */
+void
+grant_void(const Call *call, List *ids)
+{
+	const Ulid *last = NULL;
+	ListCell   *cell;
+
+	list_sort(ids, by_id);
+	foreach(cell, ids)
+	{
+		const Ulid *id = lfirst(cell);
 		Datum		values[4];
 		char		nulls[4];
 
-		if ((grant->requested_by && !request_text_is(call->request, REQ_REQUESTED_BY, grant->requested_by)) ||
-			!condition_holds(grant, subject))
+		if (last && memcmp(id, last, sizeof(Ulid)) == 0)
 			continue;
+		last = id;
 		param_text(values, nulls, 0, call->tenant);
-		param_ulid(values, nulls, 1, &grant->id);
+		param_ulid(values, nulls, 1, id);
 		values[2] = TimestampTzGetDatum(call->now);
 		nulls[2] = ' ';
 		param_text(values, nulls, 3, call->actor);

@@ -14,6 +14,7 @@
 extern bool grant_covers(const Call *call, Subject *subject, const Policy *policy,
 						 const char *requested_by, const char *on_behalf_of,
 						 bool only_look, Ulid *id);
-extern void grant_rejected(const Call *call, Subject *subject);
+extern List *grant_rejected(const Call *call, List *ids);
+extern void grant_void(const Call *call, List *ids);
 
 #endif							/* APPROVAL_GRANT_H */

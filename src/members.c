@@ -26,6 +26,16 @@ static Statement select_member = {
 	.types = {TEXTOID, TEXTOID, TEXTOID},
 };
 
+static Statement select_seats = {
+	.sql = "SELECT pg_catalog.bit_or(1 OPERATOR(pg_catalog.<<) (g.o::pg_catalog.int4 OPERATOR(pg_catalog.-) 1))"
+	" FROM pg_catalog.unnest($3) WITH ORDINALITY g(name, o)"
+	" WHERE g.name IS NULL OR EXISTS (SELECT FROM approval.members m"
+	" WHERE m.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[$1, '*'])"
+	" AND m.reviewer_group OPERATOR(pg_catalog.=) g.name AND m.actor OPERATOR(pg_catalog.=) $2)",
+	.nparams = 3,
+	.types = {TEXTOID, TEXTOID, TEXTARRAYOID},
+};
+
 static Statement insert_member = {
 	.sql = "INSERT INTO approval.members (tenant, reviewer_group, actor, added_by, added_at)"
 	" VALUES ($1, $2, $3, $4, pg_catalog.clock_timestamp()) ON CONFLICT DO NOTHING",
@@ -54,6 +64,38 @@ members_has(const char *tenant, const char *reviewer_group, const char *actor)
 	there = store_read(&select_member, values, nulls) > 0;
 	PopActiveSnapshot();
 	return there;
+}
+
+/* The groups of a panel by the number of their seats, for a statement. */
+Datum
+members_groups(const Panel *panel)
+{
+	const char *groups[PANEL_SEATS];
+	int			i;
+
+	for (i = 0; i < panel->count; i++)
+		groups[i] = panel->seats[i].group;
+	return param_texts(groups, panel->count);
+}
+
+/* The seats of a panel that an actor may take now. */
+SeatMask
+members_seats(const char *tenant, const Panel *panel, const char *actor)
+{
+	Datum		values[3];
+	SeatMask	mask;
+	bool		isnull;
+
+	if (panel->count == 1)
+		return panel->seats[0].group == NULL || members_has(tenant, panel->seats[0].group, actor) ? 1 : 0;
+	values[0] = CStringGetTextDatum(tenant);
+	values[1] = CStringGetTextDatum(actor);
+	values[2] = members_groups(panel);
+	PushActiveSnapshot(GetLatestSnapshot());
+	store_read(&select_seats, values, NULL);
+	PopActiveSnapshot();
+	mask = (SeatMask) DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	return isnull ? 0 : mask;
 }
 
 static char *

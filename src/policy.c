@@ -78,21 +78,12 @@ policy_arguments(Subject *subject)
 	return subject->arguments;
 }
 
-static const char *
-group_of(const Tool *tool, const Rule *rule)
-{
-	const char *group = rule && rule->reviewer_group ? rule->reviewer_group : tool->reviewer_group;
-
-	return group && strcmp(group, "*") != 0 ? group : NULL;
-}
-
-/* The reviewers of a rule, or of the tool, if they are stricter; never none for a group. */
+/* The reviewers of a rule, or of the tool, if they are stricter. */
 static void
-stricter_reviewers(int approvals_needed, const char *group, Policy *policy)
+stricter_reviewers(const Panel *panel, int rejections_needed, Policy *policy)
 {
-	if (group && (approvals_needed > policy->approvals_needed || policy->reviewer_group == NULL))
-		policy->reviewer_group = group;
-	policy->approvals_needed = Max(approvals_needed, policy->approvals_needed);
+	panel_stricter(&policy->panel, panel);
+	policy->rejections_needed = Min(policy->rejections_needed, rejections_needed);
 }
 
 /* Reviewers of what cannot be told: those of the strictest rule. */
@@ -101,21 +92,21 @@ strictest_reviewers(const Tool *tool, Policy *policy)
 {
 	int			i;
 
-	stricter_reviewers(tool->approvals_needed, group_of(tool, NULL), policy);
+	stricter_reviewers(&tool->panel, tool->rejections_needed, policy);
 	for (i = 0; i < tool->nrules; i++)
 		if (tool->rules[i].mode == MODE_REVIEW)
-			stricter_reviewers(tool->rules[i].approvals_needed, group_of(tool, &tool->rules[i]), policy);
+			stricter_reviewers(&tool->rules[i].panel, tool->rules[i].rejections_needed, policy);
 }
 
 static void
-apply_rule(const Tool *tool, const Rule *rule, Policy *policy)
+apply_rule(const Rule *rule, Policy *policy)
 {
 	policy->mode = rule->mode;
 	policy->gate_reason = GATE_RULE;
 	policy->rule = rule->position;
 	policy->rule_reason = rule->reason;
-	policy->approvals_needed = rule->approvals_needed;
-	policy->reviewer_group = group_of(tool, rule);
+	policy->panel = rule->panel;
+	policy->rejections_needed = rule->rejections_needed;
 }
 
 static void
@@ -123,8 +114,8 @@ apply_default(const Tool *tool, Policy *policy)
 {
 	(void) policy_mode(tool->default_mode, &policy->mode);
 	policy->gate_reason = GATE_DEFAULT;
-	policy->approvals_needed = tool->approvals_needed;
-	policy->reviewer_group = group_of(tool, NULL);
+	policy->panel = tool->panel;
+	policy->rejections_needed = tool->rejections_needed;
 }
 
 static void
@@ -163,7 +154,7 @@ evaluate_rules(const Tool *tool, Subject *subject, Policy *policy)
 			trace(tool, rule, truth, policy);
 		if (truth == TRUTH_TRUE)
 		{
-			apply_rule(tool, rule, policy);
+			apply_rule(rule, policy);
 			return;
 		}
 		unknown |= truth == TRUTH_UNKNOWN;
@@ -285,22 +276,23 @@ combine(Policy *policy, const Policy *other)
 	const Policy own = *policy;
 
 	if (other->mode > own.mode ||
-		(other->mode == own.mode && other->approvals_needed > own.approvals_needed))
+		(other->mode == own.mode && panel_needed(&other->panel) > panel_needed(&own.panel)))
 	{
 		policy->mode = other->mode;
 		policy->gate_reason = other->gate_reason;
 		policy->rule = other->rule;
 		policy->rule_reason = other->rule_reason;
-		if (other->reviewer_group)
-			policy->reviewer_group = other->reviewer_group;
+		if (panel_grouped(&other->panel))
+			policy->panel = other->panel;
 	}
-	else if (own.reviewer_group == NULL ||
-			 (other->mode == own.mode && other->approvals_needed == own.approvals_needed &&
-			  other->reviewer_group != NULL))
-		policy->reviewer_group = other->reviewer_group;
+	else if (!panel_grouped(&own.panel) ||
+			 (other->mode == own.mode && panel_needed(&other->panel) == panel_needed(&own.panel) &&
+			  panel_grouped(&other->panel)))
+		policy->panel = other->panel;
+	panel_raise(&policy->panel, Max(panel_needed(&own.panel), panel_needed(&other->panel)));
+	policy->rejections_needed = Min(own.rejections_needed, other->rejections_needed);
 	keep_doubt(policy, other);
 	keep_doubt(policy, &own);
-	policy->approvals_needed = Max(own.approvals_needed, other->approvals_needed);
 	policy->policy_version = Max(own.policy_version, other->policy_version);
 	policy->retired = own.retired || other->retired;
 	policy->decide_within = Min(own.decide_within, other->decide_within);
@@ -326,7 +318,7 @@ evaluate_unknown(const Registered *registered, Subject *subject, Policy *policy)
 	policy->mode = MODE_REVIEW;
 	policy->gate_reason = registered->unreadable ? GATE_POLICY_UNREADABLE : GATE_UNKNOWN_TOOL;
 	policy->effect = "external";
-	policy->approvals_needed = 1;
+	policy->rejections_needed = 1;
 	policy->decide_within = span_or(0, setting_decide_within);
 	policy->use_within = span_or(0, setting_use_within);
 	if (!registered->unreadable && subject->shape &&
@@ -348,16 +340,26 @@ keep_strings(Policy *policy)
 	policy->class = own_copy(policy->class);
 	policy->risk = own_copy(policy->risk);
 	policy->effect = own_copy(policy->effect);
-	policy->reviewer_group = own_copy(policy->reviewer_group);
+	panel_copy(&policy->panel);
 	policy->summary_template = own_copy(policy->summary_template);
+}
+
+/* Before anything is known: one approver, whoever it is, and a veto. */
+static void
+unasked(Policy *policy)
+{
+	memset(policy, 0, sizeof(*policy));
+	panel_set(&policy->panel, NULL, 1);
+	policy->rejections_needed = PANEL_MOST;
 }
 
 void
 policy_evaluate(const Registered *registered, Subject *subject, Policy *policy)
 {
-	Policy		shared = {0};
+	Policy		shared;
 
-	memset(policy, 0, sizeof(*policy));
+	unasked(policy);
+	unasked(&shared);
 	if (registered->ntools == 0 || registered->unreadable)
 		evaluate_unknown(registered, subject, policy);
 	else
@@ -375,7 +377,6 @@ policy_evaluate(const Registered *registered, Subject *subject, Policy *policy)
 		policy->rule = 0;
 		policy->rule_reason = NULL;
 	}
-	policy->approvals_needed = Max(policy->approvals_needed, 1);
 	keep_strings(policy);
 }
 
@@ -389,23 +390,22 @@ policy_review(const Registered *registered, GateReason why, Policy *policy)
 	policy->gate_reason = why;
 	for (i = 0; i < registered->ntools; i++)
 		strictest_reviewers(&registered->tools[i], policy);
-	policy->reviewer_group = own_copy(policy->reviewer_group);
+	panel_copy(&policy->panel);
 }
 
 /*
  * Whether what holds now asks for more than what a request went through: its
- * mode, the approvals that it got, and from which group.
+ * mode, and the people who agreed.
  */
 bool
-policy_stricter(const Policy *now, GateMode mode, int approvals, const char *reviewer_group)
+policy_stricter(const Policy *now, GateMode mode, int approvals, const Panel *panel)
 {
 	if (now->mode == MODE_DENY)
 		return true;
 	if (now->mode != MODE_REVIEW)
 		return false;
-	return mode < MODE_REVIEW || now->approvals_needed > approvals ||
-		(now->reviewer_group &&
-		 (reviewer_group == NULL || strcmp(now->reviewer_group, reviewer_group) != 0));
+	return mode < MODE_REVIEW || panel_needed(&now->panel) > approvals ||
+		!panel_covers(panel, &now->panel);
 }
 
 /* approval.gate_reasons(): the words of gate_reason */

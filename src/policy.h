@@ -12,6 +12,7 @@
 #include "utils/jsonb.h"
 
 #include "hash.h"
+#include "panel.h"
 
 /* From loose to strict: a greater mode never lets through what a smaller stops. */
 typedef enum GateMode
@@ -75,8 +76,8 @@ typedef struct Policy
 	const char *class;			/* NULL: not registered */
 	const char *risk;
 	const char *effect;			/* external or database */
-	const char *reviewer_group; /* NULL: any approver */
-	int			approvals_needed;
+	Panel		panel;			/* who has to agree */
+	int			rejections_needed;
 	int64		decide_within;	/* microseconds */
 	int64		use_within;
 	const char *summary_template;
@@ -86,7 +87,6 @@ typedef struct Policy
 } Policy;
 
 struct Registered;
-
 
 /* What policy looks at. */
 typedef struct Subject
@@ -107,6 +107,6 @@ extern const char *policy_gate_word(GateReason reason);
 extern Jsonb *policy_arguments(Subject *subject);
 extern void policy_evaluate(const struct Registered *registered, Subject *subject, Policy *policy);
 extern void policy_review(const struct Registered *registered, GateReason why, Policy *policy);
-extern bool policy_stricter(const Policy *now, GateMode mode, int approvals, const char *reviewer_group);
+extern bool policy_stricter(const Policy *now, GateMode mode, int approvals, const Panel *panel);
 
 #endif							/* APPROVAL_POLICY_H */

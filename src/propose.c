@@ -196,13 +196,14 @@ set_policy(Request *request, const Policy *policy)
 	request_set_text(request, REQ_EFFECT, policy->effect);
 	request_set_text(request, REQ_GATE_REASON, policy_gate_word(policy->gate_reason));
 	request_set_text(request, REQ_RULE_REASON, policy->rule_reason);
-	request_set_text(request, REQ_REVIEWER_GROUP, policy->reviewer_group);
 	if (policy->rule)
 		request_set(request, REQ_RULE, Int32GetDatum(policy->rule));
 	if (policy->policy_version)
 		request_set(request, REQ_POLICY_VERSION, Int32GetDatum(policy->policy_version));
 	request_set(request, REQ_APPROVALS, Int32GetDatum(0));
-	request_set(request, REQ_APPROVALS_NEEDED, Int32GetDatum(policy->approvals_needed));
+	panel_to_request(&policy->panel, request);
+	request_set(request, REQ_REJECTIONS, Int32GetDatum(0));
+	request_set(request, REQ_REJECTIONS_NEEDED, Int32GetDatum(policy->rejections_needed));
 	request_set(request, REQ_USE_WITHIN, Int64GetDatum(policy->use_within));
 }
 

@@ -23,6 +23,7 @@
 #include "canonical.h"
 #include "param.h"
 #include "row.h"
+#include "subject.h"
 
 PG_FUNCTION_INFO_V1(approval_request_of);
 PG_FUNCTION_INFO_V1(approval_request_for);
@@ -254,22 +255,13 @@ typedef struct Waiting
 	Digest		digest;
 } Waiting;
 
-/*
- * The digest of a set of pending calls: SHA-256 of the canonical JSON array of
- * [id, review_hash] in order of id.
- */
 static void
 add_to_set(const Request *request, Effective effective, void *state)
 {
 	Waiting    *waiting = state;
-	char		id[ULID_TEXT_LEN + 1];
-	char		hex[DIGEST_TEXT_LEN + 1];
 
-	if (effective.status != STATUS_PENDING)
-		return;
-	ulid_to_text(request_id(request), id);
-	digest_to_hex(request_digest_at(request, REQ_REVIEW_HASH), hex);
-	appendStringInfo(&waiting->set, "%s[\"%s\",\"%s\"]", waiting->set.len > 1 ? "," : "", id, hex);
+	if (effective.status == STATUS_PENDING)
+		subject_add_to_set(&waiting->set, request);
 }
 
 static void

@@ -92,18 +92,19 @@ version_of(const Request *request)
 static bool
 still_allowed(const Request *request, const Registered *registered)
 {
-	char	   *group = request_text(request, REQ_REVIEWER_GROUP);
+	Panel		panel;
 	Action		action;
 	Subject		subject = {0};
 	Policy		policy;
 	GateMode	mode = MODE_DENY;
 
+	panel_of_request(request, &panel);
 	subject_action(request, &action);
 	subject.action = &action;
 	subject.roles = caller_roles_of(request_text(request, REQ_REQUESTER_LOGIN), &subject.nroles);
 	policy_evaluate(registered, &subject, &policy);
 	(void) policy_mode(request_text(request, REQ_MODE), &mode);
-	return !policy_stricter(&policy, mode, DatumGetInt32(request->values[REQ_APPROVALS]), group);
+	return !policy_stricter(&policy, mode, DatumGetInt32(request->values[REQ_APPROVALS]), &panel);
 }
 
 static bool

@@ -67,7 +67,7 @@ static Statement delete_tool = {
 static Statement insert_tool = {
 	.sql = "INSERT INTO approval.tools SELECT p.* FROM pg_catalog.jsonb_populate_record(NULL::approval.tools,"
 	" '{\"risk\":\"high\",\"effect\":\"external\",\"idempotent\":false,\"max_attempts\":1,\"edits\":\"free\","
-	"\"owner_may_confirm\":false,\"approvals_needed\":1}'::pg_catalog.jsonb"
+	"\"owner_may_confirm\":false,\"approvals_needed\":1,\"rejections_needed\":1}'::pg_catalog.jsonb"
 	" OPERATOR(pg_catalog.||) $4 OPERATOR(pg_catalog.||) $5"
 	" OPERATOR(pg_catalog.||) pg_catalog.jsonb_build_object('tenant', $1, 'server', $2, 'tool', $3)) p",
 	.nparams = 5,

@@ -94,6 +94,16 @@ request_load(Request *request, HeapTuple row, TupleDesc desc)
 	take_states(request);
 }
 
+/* Takes a row that a scan has found, all of its columns deformed. */
+void
+request_of_slot(Request *request, const TupleTableSlot *slot)
+{
+	memcpy(request->values, slot->tts_values, sizeof(request->values));
+	memcpy(request->nulls, slot->tts_isnull, sizeof(request->nulls));
+	memset(request->hashed, false, sizeof(request->hashed));
+	take_states(request);
+}
+
 void
 request_set(Request *request, RequestColumn column, Datum value)
 {

@@ -10,6 +10,7 @@
 
 #include "access/htup.h"
 #include "access/tupdesc.h"
+#include "executor/tuptable.h"
 #include "storage/itemptr.h"
 #include "utils/timestamp.h"
 
@@ -67,12 +68,17 @@
 	C(GRANT_ID, "grant_id", ULID, B_P) \
 	C(EDITED_BY, "edited_by", TEXT, B_P) \
 	C(REVIEWER_GROUP, "reviewer_group", TEXT, B_P) \
+	C(REVIEWERS, "reviewers", JSON, B_P) \
 	C(APPROVALS, "approvals", INT4, B_P) \
 	C(APPROVALS_NEEDED, "approvals_needed", INT4, B_P) \
+	C(REJECTIONS, "rejections", INT4, B_P) \
+	C(REJECTIONS_NEEDED, "rejections_needed", INT4, B_P) \
 	C(STATUS, "status", TEXT, B_P) \
 	C(CAUSE, "cause", TEXT, B_P) \
 	C(PROPOSED_AT, "proposed_at", TIME, F_B_P) \
 	C(EXPIRES_AT, "expires_at", TIME, B_P) \
+	C(CLAIMED_BY, "claimed_by", TEXT, COLUMN_PUBLIC) \
+	C(CLAIMED_UNTIL, "claimed_until", TIME, COLUMN_PUBLIC) \
 	C(USE_WITHIN, "use_within", INT8, COLUMN_BOUND) \
 	C(DECIDED_BY, "decided_by", TEXT, B_P) \
 	C(DECIDED_AT, "decided_at", TIME, B_P) \
@@ -126,6 +132,7 @@ typedef struct Effective
 
 extern void request_init(void);
 extern void request_empty(Request *request);
+extern void request_of_slot(Request *request, const TupleTableSlot *slot);
 extern void request_load(Request *request, HeapTuple row, TupleDesc desc);
 extern void request_set(Request *request, RequestColumn column, Datum value);
 extern void request_set_text(Request *request, RequestColumn column, const char *value);

@@ -31,6 +31,7 @@ const ColumnInfo decision_columns[DEC_COUNT] = {
 	[DEC_ACTION_HASH] = {"action_hash", COLUMN_DIGEST, 0},
 	[DEC_RESULT] = {"result", COLUMN_TEXT, 0},
 	[DEC_NOTE] = {"note", COLUMN_TEXT, 0},
+	[DEC_SEEN_SET] = {"seen_set", COLUMN_DIGEST, 0},
 };
 
 /* All columns of the table, in the order of the enum. */
@@ -192,6 +193,8 @@ insert_decision(Writer *writer, const Event *event, const Decision *decision)
 	values[DEC_ACTION_HASH] = DigestPGetDatum(&event->action_hash);
 	set_text(values, nulls, DEC_RESULT, decision->result);
 	set_text(values, nulls, DEC_NOTE, event->note);
+	values[DEC_SEEN_SET] = DigestPGetDatum(decision->seen_set);
+	nulls[DEC_SEEN_SET] = (decision->seen_set == NULL);
 	table_insert(writer, decisions, values, nulls);
 	table_close(decisions, NoLock);
 }

@@ -24,6 +24,9 @@ int			setting_lease;
 int			setting_max_lease;
 int			setting_max_action_size;
 int			setting_turn_wait;
+int			setting_bulk_approvals;
+int			setting_max_decide_within;
+int			setting_claim;
 int			setting_max_grant;
 int			setting_quota_conversation;
 int			setting_quota_login;
@@ -70,6 +73,22 @@ static const Seconds seconds[] = {
 	 */
 	{"approval.min_decide_within", "Shortest time to decide that a proposer may ask for.",
 	&setting_min_decide_within, 60, 1, 30 * DAY},
+
+	/*
+	 * How far into the future reviewers may move a deadline with extend().
+	 * Long enough for holidays; a question that nobody answers for longer is
+	 * better asked again.
+	 */
+	{"approval.max_decide_within", "Longest time to decide, from the proposal on, that extend() may give.",
+	&setting_max_decide_within, 30 * DAY, 60, 366 * DAY},
+
+	/*
+	 * How long a reviewer's claim on a request holds.  Longer than it takes
+	 * to look into one, shorter than a lunch: who goes home must not block
+	 * it.
+	 */
+	{"approval.claim", "Time that a claim on a request holds.",
+	&setting_claim, 600, 10, DAY},
 
 	/*
 	 * How long an approval can be used.  The shorter, the less the world can
@@ -208,6 +227,16 @@ settings_init(void)
 							"How long a proposal waits for its turn at a budget or a grant.",
 							NULL, &setting_turn_wait, 2000, 0, 60000,
 							PGC_SUSET, GUC_UNIT_MS, NULL, NULL, NULL);
+
+	/*
+	 * How many approvals may be given in one gesture: by decide_many, and by
+	 * what a decision map says of the rest.  Raise it where people really
+	 * read longer lists; rejections are not limited by it.
+	 */
+	DefineCustomIntVariable("approval.bulk_approvals",
+							"Approvals that one call of decide_many or decide_all may give together.",
+							NULL, &setting_bulk_approvals, 50, 1, 1000,
+							PGC_SUSET, 0, NULL, NULL, NULL);
 
 	/*
 	 * Upper bound, in bytes, of arguments, preview and metadata.  Raise it if

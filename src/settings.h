@@ -21,7 +21,10 @@ extern int	setting_use_within; /* seconds */
 extern int	setting_lease;		/* seconds */
 extern int	setting_max_lease;	/* seconds */
 extern int	setting_max_action_size;	/* bytes */
-extern int	setting_turn_wait;	/* milliseconds */
+extern int	setting_turn_wait;
+extern int	setting_bulk_approvals;
+extern int	setting_max_decide_within;
+extern int	setting_claim;		/* milliseconds */
 extern int	setting_max_grant;	/* seconds */
 extern int	setting_quota_conversation; /* requests */
 extern int	setting_quota_login;

@@ -12,6 +12,7 @@
 
 #include "caller.h"
 #include "param.h"
+#include "sight.h"
 #include "store.h"
 
 PG_FUNCTION_INFO_V1(approval_caller_tenants);
@@ -31,6 +32,23 @@ static Statement select_tenants = {
 	" UNION SELECT e.tenant FROM approval.policy_events e",
 };
 
+/* The tenants that a caller may see, with the store open. */
+char	  **
+sight_tenants(const Caller *caller, int *count)
+{
+	char	  **names;
+	int			i;
+
+	*count = caller->ntenants;
+	if (!caller->all_tenants)
+		return caller->tenants;
+	*count = (int) store_run(&select_tenants, NULL, NULL, SPI_OK_SELECT, 0);
+	names = palloc(sizeof(char *) * (*count + 1));
+	for (i = 0; i < *count; i++)
+		names[i] = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
+	return names;
+}
+
 /*
  * The tenants that the caller may see, as an array, so that a view can filter
  * by it in a form that indexes serve.  An unmapped login has tenant ''.
@@ -42,20 +60,16 @@ approval_caller_tenants(PG_FUNCTION_ARGS)
 	MemoryContext context = CurrentMemoryContext;
 	MemoryContext old;
 	Store		store;
-	uint64		rows;
-	uint64		i;
 	char	  **names;
+	int			count;
 	Datum		result;
 
 	if (!caller->all_tenants)
 		return param_texts((const char *const *) caller->tenants, caller->ntenants);
 	store_open(&store);
-	rows = store_run(&select_tenants, NULL, NULL, SPI_OK_SELECT, 0);
-	names = palloc(sizeof(char *) * (rows + 1));
-	for (i = 0; i < rows; i++)
-		names[i] = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
+	names = sight_tenants(caller, &count);
 	old = MemoryContextSwitchTo(context);
-	result = param_texts((const char *const *) names, (int) rows);
+	result = param_texts((const char *const *) names, count);
 	MemoryContextSwitchTo(old);
 	store_close(&store);
 	return result;

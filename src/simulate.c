@@ -167,7 +167,7 @@ append_change(Simulation *simulation, HeapTuple row, TupleDesc desc, const Polic
 					 simulation->changes.len > 1 ? "," : "",
 					 column_text(row, desc, 1), column_text(row, desc, 2), column_int(row, desc, 3),
 					 column_int(row, desc, 4), policy_mode_word(now->mode), now->rule,
-					 now->approvals_needed, policy_gate_word(now->gate_reason));
+					 panel_needed(&now->panel), policy_gate_word(now->gate_reason));
 }
 
 static void
@@ -182,8 +182,8 @@ count_one(Simulation *simulation, HeapTuple row, TupleDesc desc, const Policy *n
 	simulation->from_to[then][now->mode]++;
 	if (now->mode != then)
 		more = now->mode > then ? 1 : -1;
-	else if (then == MODE_REVIEW && now->approvals_needed != quorum)
-		more = now->approvals_needed > quorum ? 1 : -1;
+	else if (then == MODE_REVIEW && panel_needed(&now->panel) != quorum)
+		more = panel_needed(&now->panel) > quorum ? 1 : -1;
 	if (more == 0)
 		return;
 	simulation->changed++;

@@ -35,6 +35,7 @@ typedef enum Outcome
 #define CAUSE_PERSON "person"
 #define CAUSE_QUORUM "quorum"
 #define CAUSE_VETO "veto"
+#define CAUSE_QUORUM_UNREACHABLE "quorum_unreachable"
 #define CAUSE_DECIDE_DEADLINE "decide_deadline"
 #define CAUSE_USE_DEADLINE "use_deadline"
 #define CAUSE_WITHDRAWN "withdrawn"

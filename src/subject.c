@@ -111,6 +111,22 @@ subject_action(const Request *request, Action *action)
 	action->arguments_len = VARSIZE_ANY_EXHDR(arguments);
 }
 
+/*
+ * One more of a list of requests that is shown together.  The digest of the
+ * list is SHA-256 of the canonical JSON array of [id, review_hash] in the order
+ * of ids: what this makes, between brackets.
+ */
+void
+subject_add_to_set(StringInfo set, const Request *request)
+{
+	char		id[ULID_TEXT_LEN + 1];
+	char		hex[DIGEST_TEXT_LEN + 1];
+
+	ulid_to_text(request_id(request), id);
+	digest_to_hex(request_digest_at(request, REQ_REVIEW_HASH), hex);
+	appendStringInfo(set, "%s[\"%s\",\"%s\"]", set->len > 1 ? "," : "", id, hex);
+}
+
 static Datum
 digest_datum(const Digest *digest)
 {

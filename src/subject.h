@@ -16,6 +16,7 @@ extern char *subject_arguments(Call *call, const text *json, int *len);
 extern bool subject_definition(Call *call, const text *json, Digest *out);
 extern const char *subject_defined_name(const text *definition);
 extern void subject_action(const Request *request, Action *action);
+extern void subject_add_to_set(StringInfo set, const Request *request);
 extern void subject_bind(Request *request, const Action *action, const char *template);
 
 #endif							/* APPROVAL_SUBJECT_H */

@@ -49,6 +49,11 @@ static const char *const own_names[OWN_COUNT] = {
 	[OWN_REQUESTS_BY_CALL] = "requests_call_key",
 	[OWN_REQUESTS_OPEN] = "requests_open",
 	[OWN_REQUESTS_WAITING] = "requests_waiting",
+	[OWN_REQUESTS_RUNNING] = "requests_running",
+	[OWN_REQUESTS_ASSIGNED] = "requests_assigned",
+	[OWN_REQUESTS_GROUP] = "requests_group",
+	[OWN_REQUESTS_PANEL] = "requests_panel",
+	[OWN_REQUESTS_TOOL] = "requests_tool",
 	[OWN_REQUESTS_GRANT] = "requests_grant",
 	[OWN_REQUESTS_REPEAT] = "requests_repeat",
 	[OWN_DECISIONS] = "decisions",
@@ -182,22 +187,25 @@ table_of_ours(OwnRelation which, LOCKMODE lockmode)
 }
 
 static void
+set_key(Relation index, int column, StrategyNumber strategy, Datum value, ScanKey scan)
+{
+	RegProcedure compare = F_TEXTEQ;
+
+	if (index->rd_opcintype[column] != TEXTOID || strategy != BTEqualStrategyNumber)
+		compare = get_opcode(get_opfamily_member(index->rd_opfamily[column],
+												 index->rd_opcintype[column],
+												 index->rd_opcintype[column], strategy));
+	ScanKeyEntryInitialize(scan, 0, column + 1, strategy, InvalidOid,
+						   index->rd_indcollation[column], compare, value);
+}
+
+static void
 equality_keys(Relation index, const Datum *keys, int nkeys, ScanKey scan)
 {
 	int			i;
 
 	for (i = 0; i < nkeys; i++)
-	{
-		RegProcedure equals = F_TEXTEQ;
-
-		if (index->rd_opcintype[i] != TEXTOID)
-			equals = get_opcode(get_opfamily_member(index->rd_opfamily[i],
-													index->rd_opcintype[i],
-													index->rd_opcintype[i],
-													BTEqualStrategyNumber));
-		ScanKeyEntryInitialize(&scan[i], 0, i + 1, BTEqualStrategyNumber, InvalidOid,
-							   index->rd_indcollation[i], equals, keys[i]);
-	}
+		set_key(index, i, BTEqualStrategyNumber, keys[i], &scan[i]);
 }
 
 /*
@@ -278,13 +286,26 @@ void
 table_visit(Relation relation, OwnRelation by, const Datum *keys, int nkeys,
 			Snapshot snapshot, TableVisitor visitor, void *arg)
 {
+	table_visit_after(relation, by, keys, nkeys, NULL, snapshot, visitor, arg);
+}
+
+/* The same in the order of the next column of the index, from beyond a value of it. */
+void
+table_visit_after(Relation relation, OwnRelation by, const Datum *keys, int nkeys, const Datum *after,
+				  Snapshot snapshot, TableVisitor visitor, void *arg)
+{
 	Relation	index = index_open(table_oid(by), AccessShareLock);
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
 	ScanKeyData scan_keys[MAX_KEYS];
 	IndexScanDesc scan;
 
-	Assert(nkeys <= MAX_KEYS);
+	Assert(nkeys + (after ? 1 : 0) <= MAX_KEYS);
 	equality_keys(index, keys, nkeys, scan_keys);
+	if (after)
+	{
+		set_key(index, nkeys, BTGreaterStrategyNumber, *after, &scan_keys[nkeys]);
+		nkeys++;
+	}
 	PushActiveSnapshot(snapshot ? snapshot : GetTransactionSnapshot());
 	scan = compat_index_beginscan(relation, index, GetActiveSnapshot(), nkeys);
 	index_rescan(scan, scan_keys, nkeys, NULL, 0);

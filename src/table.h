@@ -62,6 +62,11 @@ typedef enum OwnRelation
 	OWN_REQUESTS_BY_CALL,
 	OWN_REQUESTS_OPEN,
 	OWN_REQUESTS_WAITING,
+	OWN_REQUESTS_RUNNING,
+	OWN_REQUESTS_ASSIGNED,
+	OWN_REQUESTS_GROUP,
+	OWN_REQUESTS_PANEL,
+	OWN_REQUESTS_TOOL,
 	OWN_REQUESTS_GRANT,
 	OWN_REQUESTS_REPEAT,
 	OWN_EVENTS_SEQUENCE,
@@ -87,6 +92,8 @@ extern bool table_find(Relation relation, OwnRelation index, const Datum *keys, 
 
 extern void table_visit(Relation relation, OwnRelation index, const Datum *keys, int nkeys,
 						Snapshot snapshot, TableVisitor visitor, void *arg);
+extern void table_visit_after(Relation relation, OwnRelation index, const Datum *keys, int nkeys,
+							  const Datum *after, Snapshot snapshot, TableVisitor visitor, void *arg);
 
 extern void table_write_begin(Writer *writer);
 extern void table_insert(Writer *writer, Relation relation, const Datum *values, const bool *nulls);

@@ -57,7 +57,9 @@ static const Option options[] = {
 	{"owner_may_confirm", OPTION_BOOL, kept(owner_may_confirm), 0, NULL},
 	{"summary_template", OPTION_TEXT, kept(summary_template), 4000, NULL},
 	{"reviewer_group", OPTION_TEXT, kept(reviewer_group), ARGS_KEY_LIMIT, NULL},
-	{"approvals_needed", OPTION_INT, kept(approvals_needed), 100, NULL},
+	{"approvals_needed", OPTION_INT, kept(approvals_needed), PANEL_MOST, NULL},
+	{"rejections_needed", OPTION_INT, kept(rejections_needed), PANEL_MOST, NULL},
+	{"reviewers", OPTION_OBJECT, 0, 0, NULL},
 	{"roles", OPTION_NAMES, kept(roles), 0, NULL},
 	{"executors", OPTION_NAMES, kept(executors), 0, NULL},
 	{"key_paths", OPTION_NAMES, kept(key_paths), 0, NULL},
@@ -102,7 +104,7 @@ check_not_null(JsonbContainer *document, Problem *problem)
 {
 	static const char *const fixed[] = {
 		"class", "approvals_needed", "effect", "edits", "idempotent", "max_attempts",
-		"owner_may_confirm", "reviewer_group", "risk"
+		"owner_may_confirm", "rejections_needed", "reviewer_group", "reviewers", "risk"
 	};
 	int			i;
 
@@ -153,7 +155,7 @@ check_together(const Tool *tool, Problem *problem)
 		return document_problem(problem, "$.max_attempts", "only an idempotent tool may be run a second time");
 	if (tool->edit_paths.count > 0 && strcmp(tool->edits, "tighten") != 0)
 		return document_problem(problem, "$.edit_paths", "goes with edits: tighten");
-	if (tool->owner_may_confirm && tool->approvals_needed != 1)
+	if (tool->owner_may_confirm && panel_needed(&tool->panel) != 1)
 		return document_problem(problem, "$.owner_may_confirm", "goes with one approval");
 	if (tool->summary_template && !template_sound(tool->summary_template, &why))
 		return document_problem(problem, "$.summary_template", why);
@@ -169,6 +171,24 @@ set_defaults(Tool *tool)
 	tool->edits = "free";
 	tool->max_attempts = 1;
 	tool->approvals_needed = 1;
+	tool->rejections_needed = 1;
+}
+
+/* "reviewers" says all that reviewer_group and approvals_needed say of one group. */
+static bool
+take_panel(JsonbContainer *document, Tool *tool, Problem *problem)
+{
+	JsonbContainer *reviewers = NULL;
+
+	panel_set(&tool->panel, tool->reviewer_group, tool->approvals_needed);
+	if (!document_container(document, "reviewers", "$", false, &reviewers, problem))
+		return false;
+	if (reviewers == NULL)
+		return true;
+	tool->several = true;
+	if (tool->reviewer_group || tool->approvals_needed != 1)
+		return document_problem(problem, "$.reviewers", "takes the place of reviewer_group and approvals_needed: leave them out");
+	return panel_parse(reviewers, "$.reviewers", &tool->panel, problem);
 }
 
 /* The parts that have parsers of their own, expects first: rules look at it. */
@@ -208,6 +228,7 @@ tool_parse(Jsonb *document, bool known_only, Tool *tool, Problem *problem)
 		if (!take_option(&document->root, &options[i], tool, problem))
 			return false;
 	return check_not_null(&document->root, problem) &&
+		take_panel(&document->root, tool, problem) &&
 		check_together(tool, problem) &&
 		compile_keys(tool, problem) &&
 		take_parts(&document->root, tool, problem);

@@ -31,8 +31,8 @@ typedef struct Rule
 	JsonPath   *condition;
 	GateMode	mode;
 	const char *reason;
-	int			approvals_needed;
-	const char *reviewer_group; /* NULL: the tool's */
+	Panel		panel;			/* its own, or the tool's */
+	int			rejections_needed;
 	bool		costly;
 } Rule;
 
@@ -83,11 +83,15 @@ typedef struct Tool
 	const char *summary_template;
 	const char *reviewer_group;
 	int			approvals_needed;
+	int			rejections_needed;
 	Names		roles;
 	Names		executors;
 	Names		key_paths;
 	Names		edit_paths;
 
+	Panel		panel;			/* reviewers, or reviewer_group and
+								 * approvals_needed */
+	bool		several;		/* it comes from reviewers */
 	int			nkeys;
 	JsonPath  **keys;			/* key_paths, compiled */
 	int			nexpects;

@@ -240,40 +240,80 @@ rule_condition(Rule *rule, const Tool *tool, const char *place, Problem *problem
 	return rule->condition ? true : document_problem(problem, document_place(place, "condition"), why);
 }
 
-/* {"position", "condition", "mode", "reason", "approvals_needed", "reviewer_group", "costly"} */
+/*
+ * Who reviews what matches: "reviewers", or the group and number that the rule
+ * names, or those of the tool.
+ */
+static bool
+rule_panel(JsonbContainer *object, const char *place, const Tool *tool, Rule *rule, Problem *problem)
+{
+	JsonbContainer *reviewers = NULL;
+	const char *group = tool->reviewer_group;
+	int			needed = tool->approvals_needed;
+	bool		single = document_member(object, "approvals_needed") || document_member(object, "reviewer_group");
+
+	if (!document_container(object, "reviewers", place, false, &reviewers, problem) ||
+		!document_int(object, "approvals_needed", place, 1, PANEL_MOST, &needed, problem) ||
+		!document_text(object, "reviewer_group", place, ARGS_KEY_LIMIT, &group, problem))
+		return false;
+	if (single && (reviewers || tool->several))
+		return document_problem(problem, place, reviewers ?
+								"reviewers takes the place of reviewer_group and approvals_needed" :
+								"the tool names its reviewers, so a rule does it in the same way");
+	if (rule->mode != MODE_REVIEW && (single || reviewers || document_member(object, "rejections_needed")))
+		return document_problem(problem, place, "approvals_needed, rejections_needed, reviewer_group and reviewers go with review");
+	if (reviewers)
+		return panel_parse(reviewers, document_place(place, "reviewers"), &rule->panel, problem);
+	if (single)
+		panel_set(&rule->panel, group, needed);
+	else
+		rule->panel = tool->panel;
+	return true;
+}
+
+/* A member that may be left out, but not be null. */
+static bool
+not_null(JsonbContainer *object, const char *name, const char *place, const char *text, Problem *problem)
+{
+	JsonbValue *value = getKeyJsonValueFromContainer(object, name, strlen(name), NULL);
+
+	return value == NULL || value->type != jbvNull ? true :
+		document_problem(problem, document_place(place, name), text);
+}
+
+/*
+ * {"position", "condition", "mode", "reason", "approvals_needed", "reviewer_group", "reviewers",
+ * "rejections_needed", "costly"}
+ */
 static bool
 rule_parse(JsonbContainer *object, const char *place, const Tool *tool, Rule *rule, Problem *problem)
 {
 	static const char *const members[] = {
-		"position", "condition", "mode", "reason", "approvals_needed", "reviewer_group", "costly"
+		"position", "condition", "mode", "reason", "approvals_needed", "reviewer_group", "reviewers",
+		"rejections_needed", "costly"
 	};
 	const char *mode = NULL;
-	bool		counted = document_member(object, "approvals_needed") != NULL;
-	JsonbValue *quorum = getKeyJsonValueFromContainer(object, "approvals_needed", strlen("approvals_needed"), NULL);
-	JsonbValue *group = getKeyJsonValueFromContainer(object, "reviewer_group", strlen("reviewer_group"), NULL);
 
-	rule->approvals_needed = tool->approvals_needed;
+	rule->rejections_needed = tool->rejections_needed;
 	if (!document_known(object, members, lengthof(members), place, problem) ||
 		!document_int(object, "position", place, 1, MAX_POSITION, &rule->position, problem) ||
 		!document_text(object, "condition", place, 10000, &rule->text, problem) ||
 		!document_word(object, "mode", place, "inline auto review deny", &mode, problem) ||
 		!document_text(object, "reason", place, 1000, &rule->reason, problem) ||
-		!document_int(object, "approvals_needed", place, 1, 100, &rule->approvals_needed, problem) ||
-		!document_text(object, "reviewer_group", place, ARGS_KEY_LIMIT, &rule->reviewer_group, problem) ||
-		!document_bool(object, "costly", place, &rule->costly, problem))
+		!document_int(object, "rejections_needed", place, 1, PANEL_MOST, &rule->rejections_needed, problem) ||
+		!document_bool(object, "costly", place, &rule->costly, problem) ||
+		!not_null(object, "approvals_needed", place, "must not be null", problem) ||
+		!not_null(object, "rejections_needed", place, "must not be null", problem) ||
+		!not_null(object, "reviewer_group", place, "must not be null: leave it out for the tool's", problem) ||
+		!not_null(object, "reviewers", place, "must not be null: leave it out for the tool's", problem))
 		return false;
 	if (mode == NULL)
 		return document_problem(problem, document_place(place, "mode"), "is required");
-	if (quorum && quorum->type == jbvNull)
-		return document_problem(problem, document_place(place, "approvals_needed"), "must not be null");
-	if (group && group->type == jbvNull)
-		return document_problem(problem, document_place(place, "reviewer_group"), "must not be null: leave it out for the tool's");
 	(void) policy_mode(mode, &rule->mode);
 	if (rule->mode == MODE_INLINE && strcmp(tool->class, "action") == 0)
 		return document_problem(problem, document_place(place, "mode"), "an action never runs inline");
-	if (rule->mode != MODE_REVIEW && (counted || rule->reviewer_group))
-		return document_problem(problem, place, "approvals_needed and reviewer_group go with review");
-	return rule_condition(rule, tool, place, problem);
+	return rule_panel(object, place, tool, rule, problem) &&
+		rule_condition(rule, tool, place, problem);
 }
 
 /* A rule that does not say its position follows the one before it. */

@@ -174,8 +174,9 @@ verb_plain(FunctionCallInfo fcinfo, const char *verb, VerbBody body, Answer answ
 	return result;
 }
 
-static void
-keep_refusal(const Call *call, const char *detail)
+/* For approval.refusals. */
+void
+call_keep_refusal(const Call *call, const char *detail)
 {
 	Datum		values[REFUSAL_PARAMS];
 	char		nulls[REFUSAL_PARAMS];
@@ -194,8 +195,8 @@ keep_refusal(const Call *call, const char *detail)
 	store_run(&insert_refusal, values, nulls, SPI_OK_INSERT, 0);
 }
 
-static Oid
-own_type(const char *name)
+Oid
+call_own_type(const char *name)
 {
 	Oid			space = get_namespace_oid("approval", false);
 
@@ -231,14 +232,19 @@ attempt_datum(Call *call, Answer answer, Step step, const char *detail)
 		values[3] = CStringGetTextDatum(detail);
 		nulls[1] = nulls[3] = false;
 	}
-	if (call->request)
+	if (answer == ANSWER_SEVERAL && call->has_answers)
 	{
-		values[4] = json_of_row(call_request_datum(call, own_type("request")));
+		values[4] = call->answers;
+		nulls[4] = false;
+	}
+	else if (call->request)
+	{
+		values[4] = json_of_row(call_request_datum(call, call_own_type("request")));
 		nulls[4] = false;
 	}
 	if (answer == ANSWER_PERMIT && call->permit.granted)
 	{
-		values[5] = json_of_row(permit_datum(call, own_type("permit")));
+		values[5] = json_of_row(permit_datum(call, call_own_type("permit")));
 		nulls[5] = false;
 	}
 	tuple = heap_form_tuple(desc, values, nulls);
@@ -261,7 +267,7 @@ verb_try(FunctionCallInfo fcinfo, const char *verb, VerbBody body, Answer answer
 	if (step == STEP_REFUSED)
 	{
 		detail = errors_detail(&call.refusal);
-		keep_refusal(&call, detail);
+		call_keep_refusal(&call, detail);
 	}
 	old = MemoryContextSwitchTo(call.result_context);
 	result = attempt_datum(&call, answer, step, detail);

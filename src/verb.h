@@ -49,6 +49,8 @@ typedef struct Call
 	bool		tampered;		/* row digest did not match when locked */
 	bool		spi_active;		/* called from a procedural language */
 	Permit		permit;
+	bool		has_answers;	/* a verb over several requests */
+	Datum		answers;		/* what became of each, as a JSON array */
 	Refusal		refusal;
 	MemoryContext result_context;
 	Store		store;
@@ -59,6 +61,7 @@ typedef struct Decision
 {
 	const char *verdict;
 	const Digest *seen;
+	const Digest *seen_set;		/* NULL: not given with a list */
 	const char *result;
 } Decision;
 
@@ -68,7 +71,8 @@ typedef Step (*VerbBody) (Call *call);
 typedef enum Answer
 {
 	ANSWER_REQUEST,
-	ANSWER_PERMIT
+	ANSWER_PERMIT,
+	ANSWER_SEVERAL
 } Answer;
 
 extern Datum verb_plain(FunctionCallInfo fcinfo, const char *verb, VerbBody body, Answer answer);
@@ -85,6 +89,8 @@ extern Step call_write(Call *call, const char *kind, const char *note, const Dec
 extern Step call_born(Call *call, const char *kind, const char *note);
 extern Step call_renew_lease(Call *call);
 extern void call_force_sync(void);
+extern void call_keep_refusal(const Call *call, const char *detail);
+extern Oid	call_own_type(const char *name);
 extern Datum call_request_datum(const Call *call, Oid type);
 extern void call_put(Call *call, ReturnSetInfo *rsinfo, Oid type);
 

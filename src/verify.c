@@ -174,13 +174,15 @@ verdict_of(const char *kind)
 {
 	if (strcmp(kind, EVENT_APPROVED) == 0 || strcmp(kind, EVENT_VOTED) == 0 || strcmp(kind, EVENT_EDITED) == 0)
 		return "approve";
-	return strcmp(kind, EVENT_REJECTED) == 0 ? "reject" : NULL;
+	if (strcmp(kind, EVENT_REJECTED) == 0 || strcmp(kind, EVENT_OBJECTED) == 0)
+		return "reject";
+	return NULL;
 }
 
 /*
  * Whether a decision says what its event says.  What was seen is what the event
- * before it left; the text of a rejection stands in the row, which the digest
- * covers.
+ * before it left; the text of the rejection that decided stands in the row, which
+ * the digest covers.
  */
 static bool
 decision_sound(HeapTuple row, TupleDesc desc, const Event *event, const Event *before,
@@ -198,7 +200,8 @@ decision_sound(HeapTuple row, TupleDesc desc, const Event *event, const Event *b
 		same(digest_column(row, desc, DECISION_SEEN), &before->review_hash) &&
 		same(digest_column(row, desc, DECISION_REVIEW), &event->review_hash) &&
 		same(digest_column(row, desc, DECISION_ACTION), &event->action_hash) &&
-		same_text(result, strcmp(event->kind, EVENT_REJECTED) == 0 ? request_text(request, REQ_DENIAL) : NULL);
+		(strcmp(event->kind, EVENT_OBJECTED) == 0 ||
+		 same_text(result, strcmp(event->kind, EVENT_REJECTED) == 0 ? request_text(request, REQ_DENIAL) : NULL));
 }
 
 /* Whether there is exactly one decision for each event that is one. */

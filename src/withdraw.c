@@ -44,9 +44,11 @@ static Statement select_approved_by = {
 
 /* What a stolen session has allowed in advance goes with what it approved. */
 static Statement void_grants_of = {
-	.sql = "UPDATE approval.grants g SET voided_at = pg_catalog.clock_timestamp(), voided_by = $3,"
-	" void_reason = 'revoked' WHERE g.tenant OPERATOR(pg_catalog.=) $1"
-	" AND $2 OPERATOR(pg_catalog.=) ANY (g.grantors) AND g.voided_at IS NULL",
+	.sql = "WITH theirs AS (SELECT g.id FROM approval.grants g WHERE g.tenant OPERATOR(pg_catalog.=) $1"
+	" AND $2 OPERATOR(pg_catalog.=) ANY (g.grantors) AND g.voided_at IS NULL ORDER BY g.id FOR NO KEY UPDATE)"
+	" UPDATE approval.grants g SET voided_at = pg_catalog.clock_timestamp(), voided_by = $3,"
+	" void_reason = 'revoked' FROM theirs WHERE g.tenant OPERATOR(pg_catalog.=) $1"
+	" AND g.id OPERATOR(pg_catalog.=) theirs.id AND g.voided_at IS NULL",
 	.nparams = 3,
 	.types = {TEXTOID, TEXTOID, TEXTOID},
 };

@@ -29,7 +29,7 @@ CREATE TABLE approval.requests (
 	tool_call_id		pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
 	run_id				pg_catalog.text,
 	server				pg_catalog.text NOT NULL,
-	tool				pg_catalog.text NOT NULL,
+	tool				pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
 	definition			approval.digest,
 	resource			pg_catalog.text,
 	arguments			pg_catalog.json NOT NULL,
@@ -45,7 +45,7 @@ CREATE TABLE approval.requests (
 	requester_login		pg_catalog.text NOT NULL,
 	requested_by		pg_catalog.text NOT NULL,
 	on_behalf_of		pg_catalog.text,
-	assignee			pg_catalog.text,
+	assignee			pg_catalog.text COLLATE pg_catalog."C",
 	retry_of			approval.ulid,
 	mode				pg_catalog.text NOT NULL,
 	class				pg_catalog.text,
@@ -57,13 +57,18 @@ CREATE TABLE approval.requests (
 	policy_version		pg_catalog.int4,
 	grant_id			approval.ulid,
 	edited_by			pg_catalog.text,
-	reviewer_group		pg_catalog.text,
+	reviewer_group		pg_catalog.text COLLATE pg_catalog."C",
+	reviewers			pg_catalog.json,
 	approvals			pg_catalog.int4 NOT NULL,
 	approvals_needed	pg_catalog.int4 NOT NULL,
+	rejections			pg_catalog.int4 NOT NULL,
+	rejections_needed	pg_catalog.int4 NOT NULL,
 	status				pg_catalog.text NOT NULL,
 	cause				pg_catalog.text,
 	proposed_at			pg_catalog.timestamptz NOT NULL,
 	expires_at			pg_catalog.timestamptz NOT NULL,
+	claimed_by			pg_catalog.text,
+	claimed_until		pg_catalog.timestamptz,
 	use_within			pg_catalog.int8 NOT NULL,
 	decided_by			pg_catalog.text,
 	decided_at			pg_catalog.timestamptz,
@@ -93,6 +98,18 @@ CREATE TABLE approval.requests (
 CREATE INDEX requests_open ON approval.requests (tenant, id)
 	WHERE status IN ('pending', 'approved') OR outcome IN ('in_flight', 'unknown');
 
+/* what runs, or may have run */
+CREATE INDEX requests_running ON approval.requests (tenant, id) WHERE outcome IN ('in_flight', 'unknown');
+
+/* what waits, by what an inbox is filtered by */
+CREATE INDEX requests_assigned ON approval.requests (tenant, assignee, id)
+	WHERE status = 'pending' AND assignee IS NOT NULL;
+CREATE INDEX requests_group ON approval.requests (tenant, reviewer_group, id)
+	WHERE status = 'pending' AND reviewer_group IS NOT NULL;
+CREATE INDEX requests_panel ON approval.requests (tenant, id)
+	WHERE status = 'pending' AND reviewers IS NOT NULL;
+CREATE INDEX requests_tool ON approval.requests (tenant, tool, id) WHERE status = 'pending';
+
 /* uses of a standing grant, and rejections that a cool-down remembers */
 CREATE INDEX requests_grant ON approval.requests (tenant, grant_id) WHERE grant_id IS NOT NULL;
 CREATE INDEX requests_repeat ON approval.requests (tenant, repeat_key, decided_at)
@@ -115,6 +132,7 @@ CREATE TABLE approval.decisions (
 	action_hash		approval.digest NOT NULL,
 	result			pg_catalog.text,
 	note			pg_catalog.text,
+	seen_set		approval.digest,
 	CONSTRAINT decisions_pkey PRIMARY KEY (tenant, request_id, n),
 	CONSTRAINT decisions_sound CHECK (approval.sound_verdict(verdict))
 );

@@ -38,6 +38,8 @@ CREATE TABLE approval.tools (
 	expects				pg_catalog.jsonb,
 	reviewer_group		pg_catalog.text,
 	approvals_needed	pg_catalog.int4 NOT NULL DEFAULT 1,
+	reviewers			pg_catalog.jsonb,
+	rejections_needed	pg_catalog.int4 NOT NULL DEFAULT 1,
 	key_paths			pg_catalog.text[],
 	cool_down			pg_catalog.interval,
 	budgets				pg_catalog.jsonb,
@@ -45,7 +47,7 @@ CREATE TABLE approval.tools (
 	retired_by			pg_catalog.text,
 	replaced_by			pg_catalog.text,
 	CONSTRAINT tools_pkey PRIMARY KEY (tenant, server, tool),
-	CONSTRAINT tools_approvals_check CHECK (approvals_needed >= 1)
+	CONSTRAINT tools_approvals_check CHECK (approvals_needed >= 1 AND rejections_needed >= 1)
 );
 CREATE UNIQUE INDEX tools_capability ON approval.tools (tenant, capability)
 	WHERE capability IS NOT NULL AND retired_at IS NULL;
@@ -61,9 +63,11 @@ CREATE TABLE approval.rules (
 	reason				pg_catalog.text,
 	approvals_needed	pg_catalog.int4,
 	reviewer_group		pg_catalog.text,
+	reviewers			pg_catalog.jsonb,
+	rejections_needed	pg_catalog.int4,
 	costly				pg_catalog.bool,
 	CONSTRAINT rules_pkey PRIMARY KEY (tenant, server, tool, position),
-	CONSTRAINT rules_approvals_check CHECK (approvals_needed >= 1)
+	CONSTRAINT rules_approvals_check CHECK (approvals_needed >= 1 AND rejections_needed >= 1)
 );
 
 /* definitions that gateways have brought and nobody has reviewed */

@@ -38,12 +38,17 @@ CREATE TYPE approval.request AS (
 	grant_id	approval.ulid,
 	edited_by	pg_catalog.text,
 	reviewer_group	pg_catalog.text,
+	reviewers	pg_catalog.json,
 	approvals	pg_catalog.int4,
 	approvals_needed	pg_catalog.int4,
+	rejections	pg_catalog.int4,
+	rejections_needed	pg_catalog.int4,
 	status	pg_catalog.text,
 	cause	pg_catalog.text,
 	proposed_at	pg_catalog.timestamptz,
 	expires_at	pg_catalog.timestamptz,
+	claimed_by	pg_catalog.text,
+	claimed_until	pg_catalog.timestamptz,
 	decided_by	pg_catalog.text,
 	decided_at	pg_catalog.timestamptz,
 	denial	pg_catalog.text,
@@ -89,4 +94,18 @@ CREATE TYPE approval.attempt AS (
 	permit		pg_catalog.json,
 	server_now	pg_catalog.timestamptz
 );
+CREATE TYPE approval.answer AS (
+	id				approval.ulid,
+	tool_call_id	pg_catalog.text,
+	conversation_id	pg_catalog.text,
+	answer			pg_catalog.text,
+	ok				pg_catalog.bool,
+	reason			pg_catalog.text,
+	http_status		pg_catalog.int4,
+	detail			pg_catalog.json,
+	status			pg_catalog.text,
+	request			pg_catalog.json
+);
+COMMENT ON TYPE approval.answer IS 'What became of one of several verdicts. answer: applied (the verdict, or a vote, was written), unchanged (said before), remaining (left to somebody else; reason says why) or refused (with reason, HTTP status and DETAIL). status and request are those after it, where the caller may see the request.';
+
 COMMENT ON TYPE approval.attempt IS 'What a try_ verb returns: ok, or the reason, HTTP status and DETAIL of the refusal that the plain verb would raise; the request where the caller may see it; the permit for consume.';

@@ -29,7 +29,7 @@ RETURNS approval.policy_change
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_register_tool';
 REVOKE ALL ON FUNCTION approval.register_tool FROM PUBLIC;
 COMMENT ON FUNCTION approval.register_tool IS
-'Registers a tool of a server for the tenant, or with tenant * for every tenant. class: knowledge, live_data or action. options: one JSON object; members: risk (low, medium, high, critical; high), default_mode (inline, auto, review, deny; none: review), rules (see set_rules), expects ({"amount":"nonnegative"}; number, nonnegative, integer, string, boolean, object, array), summary_template, reviewer_group (* for any approver), approvals_needed (1), budgets, key_paths and cool_down, executors (logins), roles, capability with owner, effect (external, database), idempotent with max_attempts and retry_within, lease, decide_within, use_within (intervals as text, or seconds), edits (free, none, tighten) with edit_paths, owner_may_confirm, definition (pins it), description, annotations (kept, never read). replaces: the active tool that it takes the capability over from, which is retired. Required: tool, class, options (22004 for NULL). Errors: PT422 bad_policy (DETAIL: place, problem), 42501 for another tenant.';
+'Registers a tool of a server for the tenant, or with tenant * for every tenant. class: knowledge, live_data or action. options: one JSON object; members: risk (low, medium, high, critical; high), default_mode (inline, auto, review, deny; none: review), rules (see set_rules), expects ({"amount":"nonnegative"}; number, nonnegative, integer, string, boolean, object, array), summary_template, reviewer_group (* for any approver) and approvals_needed (1), or reviewers ({"finance":1,"legal":2}: of each group so many, all different people), rejections_needed (1: a veto), budgets, key_paths and cool_down, executors (logins), roles, capability with owner, effect (external, database), idempotent with max_attempts and retry_within, lease, decide_within, use_within (intervals as text, or seconds), edits (free, none, tighten) with edit_paths, owner_may_confirm, definition (pins it), description, annotations (kept, never read). replaces: the active tool that it takes the capability over from, which is retired. Required: tool, class, options (22004 for NULL). Errors: PT422 bad_policy (DETAIL: place, problem), 42501 for another tenant.';
 
 CREATE FUNCTION approval.update_tool(
 	tool pg_catalog.text,
@@ -51,7 +51,7 @@ RETURNS approval.policy_change
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_set_rules';
 REVOKE ALL ON FUNCTION approval.set_rules FROM PUBLIC;
 COMMENT ON FUNCTION approval.set_rules IS
-'Replaces all rules of a tool: an array of {"condition","mode","reason","approvals_needed","reviewer_group","position","costly"}. The first rule whose condition is true decides; a rule without a condition is always true, and the last. Conditions are jsonpath predicates over the arguments, always strict; one that cannot be evaluated leads to review, unless a later rule denies. An upper bound needs a lower one (or expects nonnegative); .** and like_regex need costly. Required: tool, rules (22004 for NULL). Errors: PT404 not_found, PT403 tool_retired, PT422 bad_policy (DETAIL: place, problem).';
+'Replaces all rules of a tool: an array of {"condition","mode","reason","approvals_needed","reviewer_group","reviewers","rejections_needed","position","costly"}. The first rule whose condition is true decides; a rule without a condition is always true, and the last. Conditions are jsonpath predicates over the arguments, always strict; one that cannot be evaluated leads to review, unless a later rule denies. An upper bound needs a lower one (or expects nonnegative); .** and like_regex need costly. Required: tool, rules (22004 for NULL). Errors: PT404 not_found, PT403 tool_retired, PT422 bad_policy (DETAIL: place, problem).';
 
 CREATE FUNCTION approval.review_tool(
 	tool pg_catalog.text,
@@ -197,7 +197,9 @@ CREATE FUNCTION approval.explain(
 	OUT risk pg_catalog.text,
 	OUT effect pg_catalog.text,
 	OUT reviewer_group pg_catalog.text,
+	OUT reviewers pg_catalog.json,
 	OUT approvals_needed pg_catalog.int4,
+	OUT rejections_needed pg_catalog.int4,
 	OUT decide_within pg_catalog.interval,
 	OUT use_within pg_catalog.interval,
 	OUT denial pg_catalog.text,

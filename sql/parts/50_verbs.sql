@@ -41,7 +41,7 @@ RETURNS approval.request
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_decide';
 REVOKE ALL ON FUNCTION approval.decide FROM PUBLIC;
 COMMENT ON FUNCTION approval.decide IS
-'A person''s verdict on a pending request: approve or reject. seen is the review_hash that was shown. arguments with approve: approve with these corrections. result with reject: text for the model; without one its loop stops. A delegate names the actor; every other login decides as itself; services and gateways do not decide. Where a request has a reviewer_group, only its members do. Where it needs several approvals, it stays pending until enough different actors have approved what is shown; one rejection is a veto. Repeating one''s own decision is a no-op that returns the row. Required: id, verdict, seen (22004 for NULL). Errors: PT404 not_found, PT403 self_approval, actor_not_allowed, not_eligible, PT409 already_decided (DETAIL: decided_by, decided_at), PT410 expired, PT412 stale_view, row_tampered, PT422 bad_decision, not_canonical, bad_arguments, too_large.';
+'A person''s verdict on a pending request: approve or reject. seen is the review_hash that was shown. arguments with approve: approve with these corrections. result with reject: text for the model; without one its loop stops. A delegate names the actor; every other login decides as itself; services and gateways do not decide. Where a request has a reviewer_group, only its members do. Where it needs several approvals, it stays pending until enough different actors, of each group so many as it needs, have approved what is shown. One rejection is a veto, unless the policy says how many it takes (rejections_needed); where too few are left who could approve, the request ends as rejected with the cause quorum_unreachable. While it is pending, an approval may become a rejection, not the reverse. Repeating one''s own decision is a no-op that returns the row. Required: id, verdict, seen (22004 for NULL). Errors: PT404 not_found, PT403 self_approval, actor_not_allowed, not_eligible, PT409 already_decided (DETAIL: decided_by, decided_at), vote_locked, PT410 expired, PT412 stale_view, row_tampered, PT422 bad_decision, not_canonical, bad_arguments, too_large.';
 
 CREATE FUNCTION approval.try_decide(
 	id approval.ulid,
@@ -95,6 +95,105 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_edit';
 REVOKE ALL ON FUNCTION approval.edit FROM PUBLIC;
 COMMENT ON FUNCTION approval.edit IS
 'Approves with corrected arguments. They go through policy again, and may need more approvals than the proposal; earlier approvals do not count for them. The proposal stays beside them (proposed_arguments), and only the corrected action can be consumed. Where the tool''s option edits is none there are no edits (PT422 bad_decision, DETAIL.problem edits_not_allowed); where it is tighten and the edit changes more than its edit_paths, the editor becomes a requester (edited_by): the request stays pending, and somebody else approves. Required: id, seen, arguments (22004 for NULL). Errors as of decide, and PT403 tool_denied.';
+
+CREATE FUNCTION approval.decide_all(
+	conversation_id pg_catalog.text,
+	decisions pg_catalog.json,
+	seen_set approval.digest DEFAULT NULL,
+	actor pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS SETOF approval.answer
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 5 AS 'MODULE_PATHNAME', 'approval_decide_all';
+REVOKE ALL ON FUNCTION approval.decide_all FROM PUBLIC;
+COMMENT ON FUNCTION approval.decide_all IS
+'The decision map of the agent SDKs, for all calls of a conversation that wait: {"call_1":true,"call_2":{"action":"reject","result":"…"},"*":false}. A key is a tool_call_id, or * for the calls that are not named; a value is true, false, or {"action":"approve"|"reject"|"edit","seen":…,"arguments":{…},"result":"…","note":"…"}, of which seen, arguments (edit, approve), result (reject) and note are optional. Without seen, true and approve stand for the action as it was proposed (PT412 stale_view if it was edited), false and reject for whatever it is. * never edits; with approve it needs seen_set, the digest of the list that was shown (a column of pending), approves at most approval.bulk_approvals calls, and leaves those that need several people to be named. All or nothing: one row for each call that was locked, in the order of ids. Calls that the actor may not decide are left (answer remaining); if there are no others, that is the error. Repeating one''s own map changes nothing; a repeated * with reject and nothing else rejects what waits by then, unless seen_set is given. Required: conversation_id, decisions (22004 for NULL). Errors: PT409 decisions_mismatch for ids that do not wait, or calls that wait and are not in the map (DETAIL: unknown, missing, pending with id, tool_call_id, tool and review_hash, seen_set, and decided with decided_by and decided_at), PT412 stale_view (the same DETAIL for another seen_set), PT422 bad_decision (DETAIL: place, problem), not_canonical, too_large (more than 1000 calls), and for a call (DETAIL: id, tool_call_id) those of decide.';
+
+CREATE FUNCTION approval.try_decide_all(
+	conversation_id pg_catalog.text,
+	decisions pg_catalog.json,
+	seen_set approval.digest DEFAULT NULL,
+	actor pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.attempt
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_try_decide_all';
+REVOKE ALL ON FUNCTION approval.try_decide_all FROM PUBLIC;
+COMMENT ON FUNCTION approval.try_decide_all IS
+'decide_all that returns a PT refusal instead of raising it, and keeps it in approval.refusals; nothing is decided then. request is a JSON array of the rows that decide_all would return. Standard errors (22004, 22023, 42501, 40001) are raised all the same.';
+
+CREATE FUNCTION approval.decide_many(
+	decisions pg_catalog.json,
+	actor pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS SETOF approval.answer
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 50 AS 'MODULE_PATHNAME', 'approval_decide_many';
+REVOKE ALL ON FUNCTION approval.decide_many FROM PUBLIC;
+COMMENT ON FUNCTION approval.decide_many IS
+'Decides the selection of an inbox: a JSON array of 1 to 1000 objects {"id":…,"seen":…,"verdict":"approve"|"reject"|"edit","arguments":{…},"result":"…","note":"…"}, each on exactly what was shown (seen, the review_hash, is required). All or nothing, in the order of ids, whatever the order in the array. Several approvals at a time are of one tool, at most approval.bulk_approvals, and never of what needs several people; rejections are not limited. Returns one row for each, in the order of ids (answer applied or unchanged). Required: decisions (22004 for NULL). Errors: those of decide for the first request that is refused (DETAIL: id), PT422 bad_decision (DETAIL: place, problem), not_canonical, too_large.';
+
+CREATE FUNCTION approval.try_decide_many(
+	decisions pg_catalog.json,
+	actor pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS SETOF approval.answer
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 50 AS 'MODULE_PATHNAME', 'approval_try_decide_many';
+REVOKE ALL ON FUNCTION approval.try_decide_many FROM PUBLIC;
+COMMENT ON FUNCTION approval.try_decide_many IS
+'decide_many that decides what it can: every request gets a row, and one that is refused (answer refused; reason, http_status and detail say why, and who decided) stops none of the others. Refusals are kept in approval.refusals. An array that is no list of decisions, or approves too much at a time, is raised as by decide_many.';
+
+CREATE FUNCTION approval.claim(
+	id approval.ulid,
+	actor pg_catalog.text DEFAULT NULL,
+	lease pg_catalog.interval DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_claim';
+REVOKE ALL ON FUNCTION approval.claim FROM PUBLIC;
+COMMENT ON FUNCTION approval.claim IS
+'Tells others that somebody is at it: a claim on a request of the inbox keeps others from claiming it, and never from deciding. It holds for lease, 1 second to 1 day (approval.claim); claiming again renews it, without an event. Only who may decide may claim. Required: id (22004 for NULL). Errors: PT423 claimed (DETAIL: claimed_by, claimed_until), PT404 not_found, PT403 self_approval, actor_not_allowed, not_eligible, PT409 already_decided, PT410 expired, PT412 row_tampered.';
+
+CREATE FUNCTION approval.release(
+	id approval.ulid,
+	actor pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_release';
+REVOKE ALL ON FUNCTION approval.release FROM PUBLIC;
+COMMENT ON FUNCTION approval.release IS
+'Ends one''s own claim; where there is none, nothing changes. Required: id (22004 for NULL). Errors: PT423 claimed for somebody else''s, PT404 not_found, PT403 actor_not_allowed, not_eligible, PT412 row_tampered.';
+
+CREATE FUNCTION approval.assign(
+	id approval.ulid,
+	assignee pg_catalog.text DEFAULT NULL,
+	actor pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_assign';
+REVOKE ALL ON FUNCTION approval.assign FROM PUBLIC;
+COMMENT ON FUNCTION approval.assign IS
+'Says who should look at a request of the inbox; NULL: nobody in particular. It makes nobody eligible, and keeps nobody else from deciding. The note of the event is the assignee. The same again changes nothing. Required: id (22004 for NULL). Errors: PT404 not_found, PT403 actor_not_allowed, not_eligible, PT409 already_decided, PT410 expired, PT412 row_tampered.';
+
+CREATE FUNCTION approval.comment(
+	id approval.ulid,
+	note pg_catalog.text,
+	actor pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_comment';
+REVOKE ALL ON FUNCTION approval.comment FROM PUBLIC;
+COMMENT ON FUNCTION approval.comment IS
+'Adds a remark of at most 65536 bytes to the trail of a request, in whatever state: an event of kind commented. Reviewers comment on any request of their tenants, a requester on its own, up to 100 events. Required: id, note (22004 for NULL). Errors: PT404 not_found, PT403 actor_not_allowed, PT412 row_tampered, PT429 quota.';
+
+CREATE FUNCTION approval.extend(
+	id approval.ulid,
+	expires_in pg_catalog.interval,
+	actor pg_catalog.text DEFAULT NULL,
+	note pg_catalog.text DEFAULT NULL,
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS approval.request
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_extend';
+REVOKE ALL ON FUNCTION approval.extend FROM PUBLIC;
+COMMENT ON FUNCTION approval.extend IS
+'Gives more time to decide on a pending request: expires_in from now on, not beyond approval.max_decide_within after the proposal. A deadline that is later already stays. Only who may decide may extend. Required: id, expires_in (22004 for NULL; at least 1 second and at most approval.max_decide_within, else 22023). Errors: PT412 stale_state where that is too late (DETAIL: latest), row_tampered, PT404 not_found, PT403 self_approval, actor_not_allowed, not_eligible, PT409 already_decided, PT410 expired.';
 
 CREATE FUNCTION approval.cancel(
 	id approval.ulid,

@@ -24,7 +24,8 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
 	   r.summary, r.preview, approval.preview_diff(r.preview) AS diff, r.gate_reason, r.rule, r.rule_reason, r.policy_version, r.edited_by,
 	   r.agent_reason, '{agent_reason,preview,diff}'::pg_catalog.text[] AS unverified, r.requested_by, r.on_behalf_of, r.assignee,
-	   r.approvals, r.approvals_needed, r.reviewer_group,
+	   CASE WHEN r.claimed_until OPERATOR(pg_catalog.>) pg_catalog.statement_timestamp() THEN r.claimed_by END AS claimed_by,
+	   r.approvals, r.approvals_needed, r.rejections, r.rejections_needed, r.reviewer_group, r.reviewers,
 	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
   FROM approval.requests r
  WHERE r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
@@ -36,7 +37,8 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
 	   r.summary, r.preview, approval.preview_diff(r.preview) AS diff, r.gate_reason, r.rule, r.rule_reason, r.policy_version, r.edited_by,
 	   r.agent_reason, '{agent_reason,preview,diff}'::pg_catalog.text[] AS unverified, r.requested_by, r.on_behalf_of, r.assignee,
-	   r.approvals, r.approvals_needed, r.reviewer_group,
+	   CASE WHEN r.claimed_until OPERATOR(pg_catalog.>) pg_catalog.statement_timestamp() THEN r.claimed_by END AS claimed_by,
+	   r.approvals, r.approvals_needed, r.rejections, r.rejections_needed, r.reviewer_group, r.reviewers,
 	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
   FROM approval.requests r
  WHERE r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
@@ -48,7 +50,8 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 	   r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash,
 	   r.summary, r.preview, approval.preview_diff(r.preview) AS diff, r.gate_reason, r.rule, r.rule_reason, r.policy_version, r.edited_by,
 	   r.agent_reason, '{agent_reason,preview,diff}'::pg_catalog.text[] AS unverified, r.requested_by, r.on_behalf_of, r.assignee,
-	   r.approvals, r.approvals_needed, r.reviewer_group,
+	   CASE WHEN r.claimed_until OPERATOR(pg_catalog.>) pg_catalog.statement_timestamp() THEN r.claimed_by END AS claimed_by,
+	   r.approvals, r.approvals_needed, r.rejections, r.rejections_needed, r.reviewer_group, r.reviewers,
 	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
   FROM approval.requests r
  WHERE r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
@@ -57,6 +60,16 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
    AND r.lease_until OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
 ) u;
 COMMENT ON VIEW approval.inbox IS 'What waits for a person, in the caller''s tenants: pending requests, and executions whose outcome is unknown. summary is the gate''s own text over the arguments that are hashed; agent_reason, preview and diff (the changed paths of the preview) are the agent''s words, and unverified: mark them so, as the column of that name says. status and outcome are the effective ones: a request past its deadline shows as expired until it is put away.';
+
+CREATE FUNCTION approval.inbox_page(
+	filters pg_catalog.json DEFAULT '{}',
+	after_key pg_catalog.text DEFAULT NULL,
+	max_rows pg_catalog.int4 DEFAULT 50)
+RETURNS SETOF approval.inbox
+LANGUAGE c STABLE PARALLEL UNSAFE ROWS 50 AS 'MODULE_PATHNAME', 'approval_inbox_page';
+REVOKE ALL ON FUNCTION approval.inbox_page FROM PUBLIC;
+COMMENT ON FUNCTION approval.inbox_page IS
+'A page of the view inbox, oldest first: max_rows rows (1 to 1000) beyond after_key, the sort_key of the last row of the page before (NULL or empty: from the first). filters: one JSON object; members: status (pending, expired, unknown), tenant, risk, assignee, claimed_by, reviewer_group, server, tool, conversation_id, each a string or an array of strings, and older_than and newer_than (an interval as text, or seconds). A member that is null is no filter. A page costs what it shows, however many requests there are: each of assignee, reviewer_group and tool, with one value, has an index of what waits. Errors: 22023 for filters that are none (DETAIL: place, problem), 42501 for a tenant that is not the caller''s.';
 
 CREATE VIEW approval.history WITH (security_barrier) AS
 SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.tool, r.class, r.risk,
@@ -70,8 +83,8 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 			ELSE r.outcome END AS outcome,
 	   r.mode, r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash, r.summary,
 	   r.gate_reason, r.rule, r.rule_reason, r.policy_version, r.grant_id, r.edited_by, r.agent_reason,
-	   r.requester_login, r.requested_by, r.on_behalf_of,
-	   r.decided_by, r.decided_at, r.denial, r.executor_login, r.execution_id, r.attempt,
+	   r.requester_login, r.requested_by, r.on_behalf_of, r.approvals, r.approvals_needed, r.rejections, r.rejections_needed,
+	   r.reviewer_group, r.reviewers, r.decided_by, r.decided_at, r.denial, r.executor_login, r.execution_id, r.attempt,
 	   r.result, r.proposed_at, r.expires_at, r.use_by, r.consumed_at, r.lease_until, r.completed_at, r.reconciled_by,
 	   r.retry_of, r.id::pg_catalog.text AS sort_key
   FROM approval.requests r
@@ -89,7 +102,7 @@ COMMENT ON VIEW approval.audit IS 'The audit trail in the caller''s tenants: one
 
 CREATE VIEW approval.votes WITH (security_barrier) AS
 SELECT d.tenant, d.request_id, d.n, d.at, d.verdict, d.actor, d.login, d.seen, d.review_hash, d.action_hash,
-	   d.result, d.note
+	   d.result, d.note, d.seen_set
   FROM approval.decisions d
  WHERE d.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[]);
 COMMENT ON VIEW approval.votes IS 'The verdicts of people in the caller''s tenants; n is the event that each one made.';

@@ -23,7 +23,7 @@ SELECT t.tenant, t.server, t.tool, t.policy_version, t.class, t.risk, t.roles, t
 	   t.default_mode, t.definition_digest, t.reviewed_by, t.reviewed_at, t.capability, t.owner, t.effect,
 	   t.idempotent, t.max_attempts, t.retry_within, t.executors, t.lease, t.decide_within, t.use_within,
 	   t.edits, t.edit_paths, t.owner_may_confirm, t.summary_template, t.expects, t.reviewer_group,
-	   t.approvals_needed, t.key_paths, t.cool_down, t.budgets, t.retired_at, t.retired_by, t.replaced_by,
+	   t.approvals_needed, t.reviewers, t.rejections_needed, t.key_paths, t.cool_down, t.budgets, t.retired_at, t.retired_by, t.replaced_by,
 	   EXISTS (SELECT FROM approval.freezes f
 			   WHERE (f.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[t.tenant, '*'])
 					  OR (t.tenant OPERATOR(pg_catalog.=) '*'
@@ -32,7 +32,9 @@ SELECT t.tenant, t.server, t.tool, t.policy_version, t.class, t.risk, t.roles, t
 					  OR (f.server OPERATOR(pg_catalog.=) t.server AND f.tool OPERATOR(pg_catalog.=) t.tool))) AS frozen,
 	   (SELECT pg_catalog.json_agg(pg_catalog.json_build_object('position', r.position, 'condition', r.condition,
 			   'mode', r.mode, 'reason', r.reason, 'approvals_needed', COALESCE(r.approvals_needed, t.approvals_needed),
-			   'reviewer_group', COALESCE(r.reviewer_group, t.reviewer_group)) ORDER BY r.position)
+			   'reviewer_group', COALESCE(r.reviewer_group, t.reviewer_group),
+			   'reviewers', COALESCE(r.reviewers, t.reviewers),
+			   'rejections_needed', COALESCE(r.rejections_needed, t.rejections_needed)) ORDER BY r.position)
 		  FROM approval.rules r
 		 WHERE r.tenant OPERATOR(pg_catalog.=) t.tenant AND r.server OPERATOR(pg_catalog.=) t.server
 		   AND r.tool OPERATOR(pg_catalog.=) t.tool) AS rules

@@ -8,6 +8,8 @@ TO approval_requester;
 
 GRANT EXECUTE ON FUNCTION
 	approval.decide, approval.try_decide, approval.approve, approval.reject, approval.edit,
+	approval.decide_all, approval.try_decide_all, approval.decide_many, approval.try_decide_many,
+	approval.claim, approval.release, approval.assign, approval.extend,
 	approval.revoke, approval.revoke_by, approval.reconcile
 TO approval_approver;
 
@@ -40,6 +42,15 @@ GRANT EXECUTE ON FUNCTION
 	approval.new_ulid, approval.diff, approval.preview_diff
 TO approval_requester, approval_approver, approval_executor, approval_auditor, approval_admin;
 
+/* remarks: requesters on their own proposals */
+GRANT EXECUTE ON FUNCTION
+	approval.comment
+TO approval_requester, approval_approver;
+
+GRANT EXECUTE ON FUNCTION
+	approval.inbox_page
+TO approval_approver, approval_auditor, approval_admin;
+
 GRANT EXECUTE ON FUNCTION
 	approval.verify_policy
 TO approval_approver, approval_auditor, approval_admin;
@@ -62,7 +73,7 @@ GRANT SELECT ON approval.registry, approval.tool_changes, approval.standing_gran
 	approval.group_members, approval.policy_audit, approval.tool_health
 TO approval_approver, approval_auditor, approval_admin;
 
-GRANT SELECT ON approval.inbox, approval.audit, approval.votes
+GRANT SELECT ON approval.inbox, approval.audit, approval.votes, approval.reviewer_stats, approval.review_times
 TO approval_approver, approval_auditor, approval_admin;
 
 /* what the views and our own statements call as the owner of the tables */

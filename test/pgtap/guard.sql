@@ -107,7 +107,7 @@ SELECT is((t.as('bob', 'approval.revoke_by(''user:alice'')')).code, '00000', 're
 -- A forged column of every kind is found; the digest of the row is recomputed.
 CREATE TABLE t.columns AS SELECT attname, format_type(atttypid, NULL) AS type, t.request('approved') AS id FROM pg_attribute
  WHERE attrelid = 'approval.requests'::regclass AND attnum > 0
-   AND attname NOT IN ('tenant', 'id', 'status', 'outcome', 'mode', 'effect', 'cause', 'events', 'row_digest', 'head', 'lease_until');
+   AND attname NOT IN ('tenant', 'id', 'status', 'outcome', 'mode', 'effect', 'cause', 'events', 'row_digest', 'head', 'lease_until', 'claimed_by', 'claimed_until');
 SELECT count(t.tamper(format('UPDATE approval.requests SET %I = %s WHERE id = %L', attname,
 	CASE type WHEN 'integer' THEN '7' WHEN 'bigint' THEN '7' WHEN 'json' THEN '''{"x":1}''' WHEN 'timestamp with time zone' THEN 'now() + interval ''1 day'''
 		 WHEN 'approval.ulid' THEN quote_literal(approval.new_ulid()) WHEN 'approval.digest' THEN 'repeat(''0'', 64)' ELSE '''x''' END, id))) AS n FROM t.columns \gset

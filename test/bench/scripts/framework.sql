@@ -4,11 +4,11 @@
 /* propose */ BEGIN;
 /* propose */ INSERT INTO framework.requests (tenant, id, conversation_id, tool_call_id, run_id, server, tool, resource,
 	arguments, action_hash, review_hash, summary, agent_reason, requester_login, requested_by, on_behalf_of,
-	mode, effect, gate_reason, approvals, approvals_needed, status, proposed_at, expires_at, use_within,
+	mode, effect, gate_reason, approvals, approvals_needed, rejections, rejections_needed, status, proposed_at, expires_at, use_within,
 	attempt, events, row_digest, head)
 VALUES ('', approval.new_ulid(), :conversation, :call, :run, :server, :tool, :resource,
 	:canonical, :digest, :digest, :summary, :reason, :login, :agent, :owner,
-	'review', 'external', 'unknown_tool', 0, 1, 'pending', clock_timestamp(),
+	'review', 'external', 'unknown_tool', 0, 1, 0, 1, 'pending', clock_timestamp(),
 	clock_timestamp() + interval '1 day', 3600000000, 0, 1, :digest, :digest)
 RETURNING id
 \gset r_
