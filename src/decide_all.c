@@ -42,16 +42,17 @@ PG_FUNCTION_INFO_V1(approval_try_decide_all);
 #define TOLD_MOST 200
 
 static Statement select_waiting = {
-	.sql = "SELECT r.id FROM approval.requests r WHERE r.tenant OPERATOR(pg_catalog.=) $1"
+	.sql = "SELECT u.id, pg_catalog.bool_or(u.listed) FROM ("
+	"SELECT r.id, false AS listed FROM approval.requests r WHERE r.tenant OPERATOR(pg_catalog.=) $1"
 	" AND r.conversation_id OPERATOR(pg_catalog.=) $2 AND r.status OPERATOR(pg_catalog.=) 'pending'"
-	" UNION SELECT r.id FROM approval.requests r WHERE r.tenant OPERATOR(pg_catalog.=) $1"
+	" UNION ALL SELECT r.id, false FROM approval.requests r WHERE r.tenant OPERATOR(pg_catalog.=) $1"
 	" AND r.conversation_id OPERATOR(pg_catalog.=) $2 AND r.tool_call_id OPERATOR(pg_catalog.=) ANY ($3)"
-	" UNION SELECT r.id FROM approval.requests r JOIN approval.decisions d"
+	" UNION ALL SELECT r.id, true FROM approval.requests r JOIN approval.decisions d"
 	" ON d.tenant OPERATOR(pg_catalog.=) r.tenant AND d.request_id OPERATOR(pg_catalog.=) r.id"
 	" WHERE r.tenant OPERATOR(pg_catalog.=) $1 AND r.conversation_id OPERATOR(pg_catalog.=) $2"
 	" AND $5 IS NOT NULL AND d.seen_set OPERATOR(pg_catalog.=) $5::approval.digest"
 	" AND d.actor OPERATOR(pg_catalog.=) $6 AND d.verdict OPERATOR(pg_catalog.=) $7"
-	" ORDER BY 1 LIMIT $4",
+	") u GROUP BY u.id ORDER BY u.id LIMIT $4",
 	.nparams = 7,
 	.types = {TEXTOID, TEXTOID, TEXTARRAYOID, INT8OID, TEXTOID, TEXTOID, TEXTOID},
 };
@@ -71,6 +72,7 @@ typedef struct Part
 {
 	Answered	answered;
 	const Entry *entry;			/* NULL: the map does not name it */
+	bool		listed;			/* decided with the same list before */
 	Verdict		verdict;
 } Part;
 
@@ -149,6 +151,7 @@ find_parts(Sitting *sitting)
 		sitting->parts[i].answered.call = *call;
 		sitting->parts[i].answered.call.id =
 			*DatumGetUlidP(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull));
+		sitting->parts[i].listed = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &isnull));
 	}
 	return true;
 }
@@ -194,9 +197,7 @@ add_name(StringInfo list, const char *name)
 {
 	if (list->len > 0)
 		appendStringInfoChar(list, ',');
-	appendStringInfoChar(list, '"');
 	errors_escape(list, name);
-	appendStringInfoChar(list, '"');
 }
 
 static void
@@ -218,11 +219,11 @@ tell_waiting(const Sitting *sitting, Refusal *refusal)
 		told++;
 		ulid_to_text(request_id(request), id);
 		digest_to_hex(request_digest_at(request, REQ_REVIEW_HASH), hex);
-		appendStringInfo(&out, "%s{\"id\":\"%s\",\"tool_call_id\":\"", out.len > 0 ? "," : "[", id);
+		appendStringInfo(&out, "%s{\"id\":\"%s\",\"tool_call_id\":", out.len > 0 ? "," : "[", id);
 		errors_escape(&out, request_text(request, REQ_TOOL_CALL_ID));
-		appendStringInfoString(&out, "\",\"tool\":\"");
+		appendStringInfoString(&out, ",\"tool\":");
 		errors_escape(&out, request_text(request, REQ_TOOL));
-		appendStringInfo(&out, "\",\"review_hash\":\"%s\"}", hex);
+		appendStringInfo(&out, ",\"review_hash\":\"%s\"}", hex);
 	}
 	errors_member_raw(refusal, "pending", out.len > 0 ? psprintf("%s]", out.data) : "[]");
 	digest_to_hex(&sitting->current_set, hex);
@@ -263,11 +264,11 @@ tell_decided(const Sitting *sitting, Refusal *refusal)
 		char		at[CLOCK_TEXT_LEN];
 
 		clock_text(DatumGetTimestampTz(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 4, &isnull)), at);
-		appendStringInfo(&out, "%s{\"tool_call_id\":\"", out.len > 0 ? "," : "");
+		appendStringInfo(&out, "%s{\"tool_call_id\":", out.len > 0 ? "," : "");
 		errors_escape(&out, decided_column(i, 1));
-		appendStringInfo(&out, "\",\"status\":\"%s\",\"decided_by\":\"", decided_column(i, 2));
+		appendStringInfo(&out, ",\"status\":\"%s\",\"decided_by\":", decided_column(i, 2));
 		errors_escape(&out, decided_column(i, 3));
-		appendStringInfo(&out, "\",\"decided_at\":\"%s\"}", at);
+		appendStringInfo(&out, ",\"decided_at\":\"%s\"}", at);
 	}
 	errors_member_raw(refusal, "decided", psprintf("[%s]", out.data));
 }
@@ -379,14 +380,23 @@ sit_on_waiting(Sitting *sitting, Part *part)
 	return leave(part);
 }
 
-/* A call that does not wait any more: part of this only if it was said before. */
+/*
+ * A call that does not wait any more, perhaps since a moment ago: part of this
+ * only if it was said before.
+ */
 static Step
 sit_on_decided(Sitting *sitting, Part *part)
 {
-	if (part->entry && !was_said(&part->answered.call, &part->entry->verdict))
-		add_name(&sitting->unknown, part->entry->tool_call_id);
-	else
-		sitting->unchanged++;
+	Call	   *call = &part->answered.call;
+
+	if (part->entry ? !was_said(call, &part->entry->verdict) : !part->listed)
+	{
+		if (part->entry)
+			add_name(&sitting->unknown, part->entry->tool_call_id);
+		call_refuse(call, call->effective.status == STATUS_EXPIRED ? REASON_EXPIRED : REASON_ALREADY_DECIDED);
+		return leave(part);
+	}
+	sitting->unchanged++;
 	part->answered.kind = ANSWERED_UNCHANGED;
 	return STEP_UNCHANGED;
 }
@@ -410,14 +420,14 @@ look_for_unknown(Sitting *sitting)
 	}
 }
 
-/* Whether this actor has decided with this very list before: see select_waiting. */
+/* Whether this actor has decided with this very list before. */
 static bool
 set_was_decided(const Sitting *sitting)
 {
 	int			i;
 
 	for (i = 0; i < sitting->count; i++)
-		if (sitting->parts[i].entry == NULL && !is_waiting(&sitting->parts[i]))
+		if (sitting->parts[i].listed)
 			return true;
 	return false;
 }

@@ -167,11 +167,10 @@ bad_filters(const Problem *problem)
 	StringInfoData extra;
 
 	initStringInfo(&extra);
-	appendStringInfoString(&extra, ",\"argument\":\"filters\",\"place\":\"");
+	appendStringInfoString(&extra, ",\"argument\":\"filters\",\"place\":");
 	errors_escape(&extra, problem->place);
-	appendStringInfoString(&extra, "\",\"problem\":\"");
+	appendStringInfoString(&extra, ",\"problem\":");
 	errors_escape(&extra, problem->problem);
-	appendStringInfoChar(&extra, '"');
 	errors_raise_standard(ERRCODE_INVALID_PARAMETER_VALUE, "invalid value for argument \"filters\"",
 						  "invalid_argument", 400, extra.data,
 						  "One JSON object; DETAIL names the place.");
