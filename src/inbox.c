@@ -36,6 +36,7 @@ PG_FUNCTION_INFO_V1(approval_inbox_page);
 
 #define PAGE_ROWS 50
 #define PAGE_MOST 1000
+#define FILTER_NAMES 200
 
 /* What a request in the inbox is: the words of the filter "status". */
 typedef enum InboxStatus
@@ -93,25 +94,6 @@ typedef struct InboxPage
 	Ulid	   *ids;
 } InboxPage;
 
-/* A name, or an array of them. */
-static bool
-take_names(JsonbContainer *filters, const char *name, Names *out, Problem *problem)
-{
-	JsonbValue *value = document_member(filters, name);
-	const char *word = NULL;
-
-	if (value && value->type == jbvBinary)
-		return document_names(filters, name, "$", out, problem);
-	if (!document_text(filters, name, "$", ARGS_KEY_LIMIT, &word, problem))
-		return false;
-	if (word == NULL)
-		return true;
-	out->count = 1;
-	out->names = palloc(sizeof(char *));
-	out->names[0] = pstrdup(word);
-	return true;
-}
-
 static bool
 has_name(const Names *names, const char *name)
 {
@@ -121,6 +103,40 @@ has_name(const Names *names, const char *name)
 		if (strcmp(names->names[i], name) == 0)
 			return true;
 	return false;
+}
+
+/* Columns in which the empty text is a name like any other. */
+static bool
+may_be_empty(const char *name)
+{
+	return strcmp(name, "tenant") == 0 || strcmp(name, "server") == 0 || strcmp(name, "conversation_id") == 0;
+}
+
+/* A name, or an array of them. */
+static bool
+take_names(JsonbContainer *filters, const char *name, Names *out, Problem *problem)
+{
+	JsonbValue *value = document_member(filters, name);
+	bool		array = value && value->type == jbvBinary && JsonContainerIsArray(value->val.binary.data);
+	int			count = value == NULL ? 0 : array ? (int) JsonContainerSize(value->val.binary.data) : 1;
+	int			i;
+
+	if (count > FILTER_NAMES)
+		return document_problem(problem, document_place("$", name), psprintf("must have %d elements at most", FILTER_NAMES));
+	out->names = palloc(sizeof(char *) * (count + 1));
+	for (i = 0; i < count; i++)
+	{
+		JsonbValue *one = array ? getIthJsonbValueFromContainer(value->val.binary.data, i) : value;
+
+		if (one->type != jbvString || one->val.string.len > ARGS_KEY_LIMIT ||
+			(one->val.string.len == 0 && !may_be_empty(name)))
+			return document_problem(problem, document_place("$", name),
+									psprintf("must be a string of 1 to %d bytes, or an array of such", ARGS_KEY_LIMIT));
+		out->names[out->count] = pnstrdup(one->val.string.val, one->val.string.len);
+		if (!has_name(out, out->names[out->count]))
+			out->count++;
+	}
+	return true;
 }
 
 static bool
