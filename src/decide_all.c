@@ -230,7 +230,7 @@ tell_waiting(const Sitting *sitting, Refusal *refusal)
 	errors_member(refusal, "seen_set", hex);
 }
 
-static char *
+static const char *
 decided_column(uint64 row, int n)
 {
 	char	   *value = SPI_getvalue(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, n);

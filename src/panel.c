@@ -264,7 +264,7 @@ by_group(const void *a, const void *b)
 char *
 panel_text(const Panel *panel)
 {
-	const Seats *sorted[PANEL_SEATS];
+	const Seats *sorted[PANEL_SEATS] = {NULL};
 	StringInfoData out;
 	int			i;
 
