@@ -256,6 +256,19 @@ sub pid
 	return $self->{pid} //= $self->run('SELECT pg_backend_pid()')->value;
 }
 
+# Those of the sessions that something has come for; waits until it has for one.
+sub answered
+{
+	my @sessions = @_;
+	my @full = grep { length $_->{in} } @sessions;
+	my %session = map { fileno $_->{socket} => $_ } @sessions;
+
+	return @full if @full;
+	return
+	  map { $session{ fileno $_ } }
+	  IO::Select->new(map { $_->{socket} } @sessions)->can_read;
+}
+
 # Takes the notifications that have come so far.
 sub notifications
 {
