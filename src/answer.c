@@ -11,15 +11,27 @@
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/json.h"
+#include "utils/memutils.h"
 #include "utils/typcache.h"
 
 #include "answer.h"
 
-/* The columns of approval.answer, in order. */
+/* The columns of approval.answer, in order; the last ones are columns of the request. */
 enum
 {
 	ANS_ID, ANS_TOOL_CALL_ID, ANS_CONVERSATION_ID, ANS_ANSWER, ANS_OK, ANS_REASON, ANS_HTTP_STATUS,
-	ANS_DETAIL, ANS_STATUS, ANS_REQUEST, ANS_COUNT
+	ANS_DETAIL, ANS_STATUS, ANS_CAUSE, ANS_APPROVALS, ANS_APPROVALS_NEEDED, ANS_DECIDED_BY,
+	ANS_DECIDED_AT, ANS_REVIEW_HASH, ANS_COUNT
+};
+
+static const struct
+{
+	int			answer;
+	RequestColumn column;
+}			from_request[] = {
+	{ANS_TOOL_CALL_ID, REQ_TOOL_CALL_ID}, {ANS_CONVERSATION_ID, REQ_CONVERSATION_ID},
+	{ANS_CAUSE, REQ_CAUSE}, {ANS_APPROVALS, REQ_APPROVALS}, {ANS_APPROVALS_NEEDED, REQ_APPROVALS_NEEDED},
+	{ANS_DECIDED_BY, REQ_DECIDED_BY}, {ANS_DECIDED_AT, REQ_DECIDED_AT}, {ANS_REVIEW_HASH, REQ_REVIEW_HASH}
 };
 
 static const char *const kind_words[] = {"applied", "unchanged", "remaining", "refused"};
@@ -36,6 +48,7 @@ static void
 fill(const Answered *answered, Datum *values, bool *nulls)
 {
 	const Call *call = &answered->call;
+	int			i;
 	Reason		reason = answered->kind == ANSWERED_APPLIED || answered->kind == ANSWERED_UNCHANGED ?
 	REASON_NONE : call->refusal.reason;
 
@@ -54,21 +67,35 @@ fill(const Answered *answered, Datum *values, bool *nulls)
 	}
 	if (call->request == NULL)
 		return;
-	set_text(values, nulls, ANS_TOOL_CALL_ID, request_text(call->request, REQ_TOOL_CALL_ID));
-	set_text(values, nulls, ANS_CONVERSATION_ID, request_text(call->request, REQ_CONVERSATION_ID));
+	for (i = 0; i < (int) lengthof(from_request); i++)
+	{
+		values[from_request[i].answer] = call->request->values[from_request[i].column];
+		nulls[from_request[i].answer] = call->request->nulls[from_request[i].column];
+	}
 	set_text(values, nulls, ANS_STATUS, state_status_word(call->effective.status));
-	values[ANS_REQUEST] = DirectFunctionCall1(row_to_json, call_request_datum(call, call_own_type("request")));
-	nulls[ANS_REQUEST] = false;
+	if (call->effective.cause)
+		set_text(values, nulls, ANS_CAUSE, call->effective.cause);
 }
 
 void
-answer_put(ReturnSetInfo *rsinfo, const Answered *answered)
+answer_put(ReturnSetInfo *rsinfo, const Answered *answers, int count)
 {
-	Datum		values[ANS_COUNT];
-	bool		nulls[ANS_COUNT];
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "approval answers",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	int			i;
 
-	fill(answered, values, nulls);
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	for (i = 0; i < count; i++)
+	{
+		Datum		values[ANS_COUNT];
+		bool		nulls[ANS_COUNT];
+
+		MemoryContextReset(context);
+		fill(&answers[i], values, nulls);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
 }
 
 /* All of them as one JSON array. */

@@ -25,7 +25,7 @@ typedef struct Answered
 	AnswerKind	kind;
 } Answered;
 
-extern void answer_put(ReturnSetInfo *rsinfo, const Answered *answered);
+extern void answer_put(ReturnSetInfo *rsinfo, const Answered *answers, int count);
 extern Datum answer_json(const Answered *answers, int count);
 
 #endif							/* APPROVAL_ANSWER_H */

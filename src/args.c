@@ -54,6 +54,22 @@ args_check_name(const char *name, const char *value, int limit)
 	args_check_length(name, value, limit);
 }
 
+static bool
+is_blank(char c)
+{
+	return (unsigned char) c <= ' ';
+}
+
+/* The name of a person or service: a blank at either end would make it another one. */
+void
+args_check_actor(const char *name, const char *value)
+{
+	args_check_name(name, value, ARGS_KEY_LIMIT);
+	if (is_blank(value[0]) || is_blank(value[strlen(value) - 1]))
+		refuse_argument("", name, " begins or ends with a blank", "blank", "",
+						"Pass the name as it is registered.");
+}
+
 /* An optional text, or NULL. */
 char *
 args_text(FunctionCallInfo fcinfo, int n, const char *name, int limit)
@@ -75,6 +91,17 @@ args_name(FunctionCallInfo fcinfo, int n, const char *name)
 
 	if (value)
 		args_check_name(name, value, ARGS_KEY_LIMIT);
+	return value;
+}
+
+/* An optional name of a person or service, or NULL. */
+char *
+args_actor(FunctionCallInfo fcinfo, int n, const char *name)
+{
+	char	   *value = args_text(fcinfo, n, name, ARGS_KEY_LIMIT);
+
+	if (value)
+		args_check_actor(name, value);
 	return value;
 }
 

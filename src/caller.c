@@ -262,7 +262,7 @@ caller_actor(const Caller *caller, const char *wanted, bool must_name, Refusal *
 			errors_raise_null("actor");
 		return caller->actor;
 	}
-	args_check_name("actor", wanted, ARGS_KEY_LIMIT);
+	args_check_actor("actor", wanted);
 	if (strcmp(wanted, caller->actor) == 0)
 		return caller->actor;
 	if (caller->kind == LOGIN_DELEGATE && !actor_reserved(wanted))

@@ -8,7 +8,6 @@
 #include "postgres.h"
 
 #include "args.h"
-#include "grant.h"
 #include "verdict.h"
 
 PG_FUNCTION_INFO_V1(approval_decide);
@@ -21,13 +20,17 @@ PG_FUNCTION_INFO_V1(approval_edit);
 static Step
 decide_on(Call *call, Verdict *verdict)
 {
+	Writing		writing;
 	Step		step;
 
 	if (!verdict_prepare(call, verdict) || !call_lock(call, verdict->id))
 		return STEP_REFUSED;
 	step = verdict_rule(call, verdict);
-	if (step == STEP_WRITTEN)
-		grant_void(call, verdict_write(call, verdict, NIL));
+	if (step != STEP_WRITTEN)
+		return step;
+	verdict_begin(&writing);
+	verdict_write(&writing, call, verdict);
+	verdict_end(&writing, call);
 	return step;
 }
 

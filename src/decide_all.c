@@ -28,7 +28,6 @@
 #include "args.h"
 #include "clock.h"
 #include "decisions.h"
-#include "grant.h"
 #include "param.h"
 #include "quorum.h"
 #include "row.h"
@@ -42,22 +41,21 @@ PG_FUNCTION_INFO_V1(approval_try_decide_all);
 #define TOLD_MOST 200
 
 static Statement select_waiting = {
-	.sql = "SELECT u.id, pg_catalog.bool_or(u.listed) FROM ("
-	"SELECT r.id, false AS listed FROM approval.requests r WHERE r.tenant OPERATOR(pg_catalog.=) $1"
+	.sql = "SELECT u.id, pg_catalog.bool_or(u.mapped) FROM ("
+	"SELECT r.id, false AS mapped FROM approval.requests r WHERE r.tenant OPERATOR(pg_catalog.=) $1"
 	" AND r.conversation_id OPERATOR(pg_catalog.=) $2 AND r.status OPERATOR(pg_catalog.=) 'pending'"
 	" UNION ALL SELECT r.id, false FROM approval.requests r WHERE r.tenant OPERATOR(pg_catalog.=) $1"
 	" AND r.conversation_id OPERATOR(pg_catalog.=) $2 AND r.tool_call_id OPERATOR(pg_catalog.=) ANY ($3)"
 	" UNION ALL SELECT r.id, true FROM approval.requests r JOIN approval.decisions d"
 	" ON d.tenant OPERATOR(pg_catalog.=) r.tenant AND d.request_id OPERATOR(pg_catalog.=) r.id"
 	" WHERE r.tenant OPERATOR(pg_catalog.=) $1 AND r.conversation_id OPERATOR(pg_catalog.=) $2"
-	" AND $5 IS NOT NULL AND d.seen_set OPERATOR(pg_catalog.=) $5::approval.digest"
-	" AND d.actor OPERATOR(pg_catalog.=) $6 AND d.verdict OPERATOR(pg_catalog.=) $7"
+	" AND d.map_hash OPERATOR(pg_catalog.=) $5::approval.digest AND d.actor OPERATOR(pg_catalog.=) $6"
 	") u GROUP BY u.id ORDER BY u.id LIMIT $4",
-	.nparams = 7,
-	.types = {TEXTOID, TEXTOID, TEXTARRAYOID, INT8OID, TEXTOID, TEXTOID, TEXTOID},
+	.nparams = 6,
+	.types = {TEXTOID, TEXTOID, TEXTARRAYOID, INT8OID, TEXTOID, TEXTOID},
 };
 
-/* What was last decided by people in this conversation, for DETAIL and to know one's own. */
+/* What was last decided by people in this conversation, for DETAIL. */
 static Statement select_decided = {
 	.sql = "SELECT r.tool_call_id, r.status, r.decided_by, r.decided_at FROM approval.requests r"
 	" WHERE r.tenant OPERATOR(pg_catalog.=) $1 AND r.conversation_id OPERATOR(pg_catalog.=) $2"
@@ -72,7 +70,7 @@ typedef struct Part
 {
 	Answered	answered;
 	const Entry *entry;			/* NULL: the map does not name it */
-	bool		listed;			/* decided with the same list before */
+	bool		mapped;			/* decided by the same map before */
 	Verdict		verdict;
 } Part;
 
@@ -82,6 +80,7 @@ typedef struct Sitting
 	const char *conversation_id;
 	Decisions	decisions;
 	const Digest *seen_set;
+	Digest		map_hash;
 	Digest		current_set;
 	bool		rest_done;		/* the rest was decided by the same map before */
 	int			count;
@@ -103,23 +102,41 @@ entry_for(const Decisions *decisions, const Request *request)
 	return NULL;
 }
 
-/* What waits, what is named, and what was decided with the same list before. */
+/*
+ * By what one's own map is known again: SHA-256 of the canonical JSON array
+ * [conversation_id, seen_set or null, decisions].
+ */
+static void
+hash_map(Sitting *sitting)
+{
+	StringInfoData doc;
+	char		hex[DIGEST_TEXT_LEN + 1];
+
+	initStringInfo(&doc);
+	appendStringInfoChar(&doc, '[');
+	canonical_append_string(&doc, sitting->conversation_id, strlen(sitting->conversation_id));
+	if (sitting->seen_set)
+		digest_to_hex(sitting->seen_set, hex);
+	appendStringInfoString(&doc, sitting->seen_set ? psprintf(",\"%s\",", hex) : ",null,");
+	appendStringInfoString(&doc, sitting->decisions.canonical);
+	appendStringInfoChar(&doc, ']');
+	digest_of(doc.data, doc.len, &sitting->map_hash);
+}
+
+/* What waits, what is named, and what was decided by the same map before. */
 static void
 part_params(const Sitting *sitting, const char *const *names, Datum *values, char *nulls)
 {
-	const Verdict *rest = sitting->decisions.rest;
 	char		hex[DIGEST_TEXT_LEN + 1];
 
-	memset(nulls, ' ', 7);
+	memset(nulls, ' ', 6);
+	digest_to_hex(&sitting->map_hash, hex);
 	param_text(values, nulls, 0, sitting->call->tenant);
 	param_text(values, nulls, 1, sitting->conversation_id);
 	values[2] = param_texts(names, sitting->decisions.count);
 	values[3] = Int64GetDatum(DECISIONS_MOST + 1);
-	if (sitting->seen_set)
-		digest_to_hex(sitting->seen_set, hex);
-	param_text(values, nulls, 4, sitting->seen_set && rest ? hex : NULL);
+	param_text(values, nulls, 4, hex);
 	param_text(values, nulls, 5, sitting->call->actor);
-	param_text(values, nulls, 6, rest && rest->approve ? VERDICT_APPROVE : VERDICT_REJECT);
 }
 
 /* The calls to be locked, in the order of their ids; false with a refusal. */
@@ -129,8 +146,8 @@ find_parts(Sitting *sitting)
 	Call	   *call = sitting->call;
 	const Decisions *decisions = &sitting->decisions;
 	const char **names = palloc(sizeof(char *) * (decisions->count + 1));
-	Datum		values[7];
-	char		nulls[7];
+	Datum		values[6];
+	char		nulls[6];
 	uint64		i;
 
 	for (i = 0; i < (uint64) decisions->count; i++)
@@ -151,7 +168,7 @@ find_parts(Sitting *sitting)
 		sitting->parts[i].answered.call = *call;
 		sitting->parts[i].answered.call.id =
 			*DatumGetUlidP(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull));
-		sitting->parts[i].listed = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &isnull));
+		sitting->parts[i].mapped = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &isnull));
 	}
 	return true;
 }
@@ -239,13 +256,13 @@ decided_column(uint64 row, int n)
 }
 
 static uint64
-find_decided(const Sitting *sitting, int most)
+find_decided(const Sitting *sitting)
 {
 	Datum		values[3];
 
 	values[0] = CStringGetTextDatum(sitting->call->tenant);
 	values[1] = CStringGetTextDatum(sitting->conversation_id);
-	values[2] = Int64GetDatum(most);
+	values[2] = Int64GetDatum(TOLD_MOST);
 	return store_run(&select_decided, values, NULL, SPI_OK_SELECT, 0);
 }
 
@@ -254,7 +271,7 @@ static void
 tell_decided(const Sitting *sitting, Refusal *refusal)
 {
 	StringInfoData out;
-	uint64		count = find_decided(sitting, TOLD_MOST);
+	uint64		count = find_decided(sitting);
 	uint64		i;
 
 	initStringInfo(&out);
@@ -317,7 +334,7 @@ static Step
 rule_part(Sitting *sitting, Part *part, const Verdict *verdict)
 {
 	part->verdict = *verdict;
-	part->verdict.seen_set = sitting->seen_set;
+	part->verdict.map_hash = &sitting->map_hash;
 	switch (verdict_rule(&part->answered.call, &part->verdict))
 	{
 		case STEP_REFUSED:
@@ -389,7 +406,7 @@ sit_on_decided(Sitting *sitting, Part *part)
 {
 	Call	   *call = &part->answered.call;
 
-	if (part->entry ? !was_said(call, &part->entry->verdict) : !part->listed)
+	if (part->entry ? !was_said(call, &part->entry->verdict) : !part->mapped)
 	{
 		if (part->entry)
 			add_name(&sitting->unknown, part->entry->tool_call_id);
@@ -420,78 +437,51 @@ look_for_unknown(Sitting *sitting)
 	}
 }
 
-/* Whether this actor has decided with this very list before. */
-static bool
-set_was_decided(const Sitting *sitting)
-{
-	int			i;
-
-	for (i = 0; i < sitting->count; i++)
-		if (sitting->parts[i].listed)
-			return true;
-	return false;
-}
-
 /*
- * All that the map names was decided by it before, so the rest was too: a map
- * made for what waits now would not name them.
+ * Whether this actor has sent this very map before.  An edit that was left to
+ * others has no decision of the map, but is known again itself.
  */
 static bool
-names_only_decided(const Sitting *sitting)
+sent_before(const Sitting *sitting)
 {
-	int			decided = 0;
 	int			i;
 
 	for (i = 0; i < sitting->count; i++)
 	{
 		const Part *part = &sitting->parts[i];
 
-		if (part->entry == NULL)
-			continue;
-		if (is_waiting(part) || !was_said(&part->answered.call, &part->entry->verdict))
-			return false;
-		decided++;
-	}
-	return decided > 0 && decided == sitting->decisions.count;
-}
-
-/* The list that was shown is the list that waits, or has been decided by this map. */
-static bool
-check_set(Sitting *sitting)
-{
-	const Verdict *rest = sitting->decisions.rest;
-
-	if (sitting->seen_set == NULL)
-	{
-		sitting->rest_done = rest && !rest->approve && names_only_decided(sitting);
-		if (rest == NULL || !rest->approve)
+		if (part->mapped ||
+			(part->entry && verdict_own_edit_again(&part->answered.call, &part->entry->verdict)))
 			return true;
-		decisions_bad(sitting->call, "$.*", "approving the rest takes seen_set, the digest of the list that was shown");
-		return false;
 	}
-	if (memcmp(sitting->seen_set, &sitting->current_set, sizeof(Digest)) == 0)
-		return true;
-	if (rest && set_was_decided(sitting))
-	{
-		sitting->rest_done = true;
-		return true;
-	}
-	if (rest == NULL)
-		return true;			/* each call is looked at by itself */
-	mismatch(sitting, REASON_STALE_VIEW);
 	return false;
 }
 
-/* Nothing waits: right only for who has said the last word here, as it is said again. */
+/*
+ * The list that was shown is the list that waits, or the map was sent before,
+ * and then the rest has been decided.  A map that only rejects the rest has
+ * nothing else to be known by, so it holds for whatever waits by now.
+ */
 static bool
-rest_was_mine(const Sitting *sitting)
+check_rest(Sitting *sitting)
 {
-	if (sitting->rest_done)
+	const Verdict *rest = sitting->decisions.rest;
+	bool		again = sent_before(sitting);
+
+	if (rest == NULL)
+		return true;			/* each call is looked at by itself */
+	if (sitting->seen_set == NULL && rest->approve)
+	{
+		decisions_bad(sitting->call, "$.*", "approving the rest takes seen_set, the digest of the list that was shown");
+		return false;
+	}
+	if (sitting->seen_set && memcmp(sitting->seen_set, &sitting->current_set, sizeof(Digest)) == 0)
 		return true;
-	return sitting->decisions.rest && !sitting->decisions.rest->approve &&
-		find_decided(sitting, 1) > 0 &&
-		strcmp(decided_column(0, 3), sitting->call->actor) == 0 &&
-		strcmp(decided_column(0, 2), state_status_word(STATUS_REJECTED)) == 0;
+	sitting->rest_done = again && (sitting->seen_set || sitting->decisions.count > 0);
+	if (sitting->seen_set == NULL || sitting->rest_done)
+		return true;
+	mismatch(sitting, REASON_STALE_VIEW);
+	return false;
 }
 
 /* The first call that somebody else has to decide says why. */
@@ -510,7 +500,7 @@ nothing_for_this_actor(Sitting *sitting)
 	for (i = 0; i < sitting->count; i++)
 		if (is_waiting(&sitting->parts[i]))
 			return STEP_UNCHANGED;
-	return rest_was_mine(sitting) ? STEP_UNCHANGED : mismatch(sitting, REASON_DECISIONS_MISMATCH);
+	return mismatch(sitting, REASON_DECISIONS_MISMATCH);
 }
 
 static bool
@@ -562,18 +552,18 @@ rule_parts(Sitting *sitting)
 static void
 write_parts(Sitting *sitting)
 {
-	List	   *grants = NIL;
+	Writing		writing;
 	int			i;
 
+	verdict_begin(&writing);
 	for (i = 0; i < sitting->count; i++)
 	{
 		Part	   *part = &sitting->parts[i];
 
 		if (part->answered.kind == ANSWERED_APPLIED)
-			grants = verdict_write(&part->answered.call, &part->verdict, grants);
+			verdict_write(&writing, &part->answered.call, &part->verdict);
 	}
-	sitting->call->now = GetCurrentTimestamp();
-	grant_void(sitting->call, grants);
+	verdict_end(&writing, sitting->call);
 }
 
 /* decide_all(conversation_id, decisions, seen_set, actor, tenant) */
@@ -597,7 +587,8 @@ sit(Call *call, Sitting *sitting)
 		return STEP_REFUSED;
 	if (!caller_may_judge(call->caller))
 		return call_refuse(call, REASON_NOT_ELIGIBLE);
-	if (!find_parts(sitting) || !lock_parts(sitting) || !check_set(sitting))
+	hash_map(sitting);
+	if (!find_parts(sitting) || !lock_parts(sitting) || !check_rest(sitting))
 		return STEP_REFUSED;
 	step = rule_parts(sitting);
 	if (step == STEP_WRITTEN)
@@ -605,19 +596,28 @@ sit(Call *call, Sitting *sitting)
 	return step;
 }
 
+static Answered *
+answers_of(const Sitting *sitting)
+{
+	Answered   *answers = palloc(sizeof(Answered) * (sitting->count + 1));
+	int			i;
+
+	for (i = 0; i < sitting->count; i++)
+		answers[i] = sitting->parts[i].answered;
+	return answers;
+}
+
 Datum
 approval_decide_all(PG_FUNCTION_ARGS)
 {
 	Call		call;
 	Sitting		sitting;
-	int			i;
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	verb_begin(&call, fcinfo, "decide_all");
 	if (sit(&call, &sitting) == STEP_REFUSED)
 		errors_raise(&call.refusal);
-	for (i = 0; i < sitting.count; i++)
-		answer_put((ReturnSetInfo *) fcinfo->resultinfo, &sitting.parts[i].answered);
+	answer_put((ReturnSetInfo *) fcinfo->resultinfo, answers_of(&sitting), sitting.count);
 	verb_end(&call);
 	return (Datum) 0;
 }
@@ -627,15 +627,10 @@ try_sit(Call *call)
 {
 	Sitting		sitting;
 	Step		step = sit(call, &sitting);
-	Answered   *answers;
-	int			i;
 
 	if (step == STEP_REFUSED)
 		return step;
-	answers = palloc(sizeof(Answered) * (sitting.count + 1));
-	for (i = 0; i < sitting.count; i++)
-		answers[i] = sitting.parts[i].answered;
-	call->answers = answer_json(answers, sitting.count);
+	call->answers = answer_json(answers_of(&sitting), sitting.count);
 	call->has_answers = true;
 	return step;
 }

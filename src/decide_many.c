@@ -19,8 +19,6 @@
 #include "answer.h"
 #include "args.h"
 #include "decisions.h"
-#include "grant.h"
-#include "row.h"
 #include "settings.h"
 
 PG_FUNCTION_INFO_V1(approval_decide_many);
@@ -43,130 +41,130 @@ count_approvals(const Decisions *decisions)
 	return approvals;
 }
 
-/* One tool at a time, and not too many; tool and server of a request never change. */
+/* One tool at a time, and not too many; what is not there is of none. */
 static bool
-check_bulk(Call *call, const Decisions *decisions, int approvals)
+check_bulk(Call *call, const Decisions *decisions, const Answered *answers)
 {
 	const Request *first = NULL;
 	int			i;
 
-	if (approvals > setting_bulk_approvals)
+	if (count_approvals(decisions) > setting_bulk_approvals)
 	{
 		errors_member_raw(&call->refusal, "limit", psprintf("%d", setting_bulk_approvals));
 		decisions_bad(call, "$", "approves too many at a time");
 		return false;
 	}
-	for (i = 0; approvals > 1 && i < decisions->count; i++)
+	for (i = 0; i < decisions->count; i++)
 	{
-		const Entry *entry = &decisions->entries[i];
-		const Request *request = entry->verdict.approve ? row_find(call->tenant, &entry->id, NULL) : NULL;
+		const Request *request = answers[i].call.request;
 
-		if (request == NULL)
+		if (!decisions->entries[i].verdict.approve || request == NULL)
 			continue;
 		if (first && !(same_column(first, request, REQ_TOOL) && same_column(first, request, REQ_SERVER)))
 		{
 			decisions_bad(call, "$", "approves calls of more than one tool");
 			return false;
 		}
-		if (first == NULL)
-			first = request;
+		first = request;
 	}
 	return true;
 }
 
+/* All of them in the order of their ids; what is not there has its refusal. */
+static void
+lock_all(const Call *call, const Decisions *decisions, Answered *answers)
+{
+	int			i;
+
+	for (i = 0; i < decisions->count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		answers[i].call = *call;
+		(void) call_lock(&answers[i].call, &decisions->entries[i].id);
+	}
+}
+
+/* What each verdict comes to; false at the first refusal, unless they are kept. */
 static bool
-take_arguments(Call *call, FunctionCallInfo fcinfo, const char *verb, Decisions *decisions)
+rule_all(Call *call, Decisions *decisions, Answered *answers, bool keep)
 {
-	text	   *json;
+	bool		bulk = count_approvals(decisions) > 1;
+	int			i;
 
-	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	verb_begin(call, fcinfo, verb);
-	json = args_required_json(fcinfo, 0, "decisions");
+	for (i = 0; i < decisions->count; i++)
+	{
+		Call	   *one = &answers[i].call;
+		Verdict    *verdict = &decisions->entries[i].verdict;
+		Step		step;
+
+		CHECK_FOR_INTERRUPTS();
+		verdict->in_bulk = bulk;
+		step = one->request ? verdict_rule(one, verdict) : STEP_REFUSED;
+		answers[i].kind = step == STEP_WRITTEN ? ANSWERED_APPLIED :
+			step == STEP_UNCHANGED ? ANSWERED_UNCHANGED : ANSWERED_REFUSED;
+		if (step != STEP_REFUSED)
+			continue;
+		if (!keep)
+		{
+			call->refusal = one->refusal;
+			return false;
+		}
+		call_keep_refusal(one, errors_detail(&one->refusal));
+	}
+	return true;
+}
+
+/* (decisions, actor, tenant): the whole of both */
+static void
+decide_list(Call *call, FunctionCallInfo fcinfo, bool keep)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	text	   *json = args_required_json(fcinfo, 0, "decisions");
+	Decisions	decisions;
+	Answered   *answers;
+	Writing		writing;
+	int			i;
+
 	call_tenant(call, 2);
-	return call_actor(call, 1, true) && decisions_list(call, json, decisions) &&
-		check_bulk(call, decisions, count_approvals(decisions));
+	if (!call_actor(call, 1, true) || !decisions_list(call, json, &decisions))
+		errors_raise(&call->refusal);
+	answers = palloc(sizeof(Answered) * decisions.count);
+	lock_all(call, &decisions, answers);
+	if (!check_bulk(call, &decisions, answers) || !rule_all(call, &decisions, answers, keep))
+		errors_raise(&call->refusal);
+	verdict_begin(&writing);
+	for (i = 0; i < decisions.count; i++)
+		if (answers[i].kind == ANSWERED_APPLIED)
+			verdict_write(&writing, &answers[i].call, &decisions.entries[i].verdict);
+	verdict_end(&writing, call);
+	answer_put(rsinfo, answers, decisions.count);
 }
 
-/* Lock, and rule: nothing is written yet. */
-static Step
-rule_one(Call *call, Entry *entry, bool bulk)
-{
-	entry->verdict.in_bulk = bulk;
-	return call_lock(call, &entry->id) ? verdict_rule(call, &entry->verdict) : STEP_REFUSED;
-}
-
-/* decide_many(decisions, actor, tenant): all or nothing */
+/* all or nothing */
 Datum
 approval_decide_many(PG_FUNCTION_ARGS)
 {
 	Call		call;
-	Decisions	decisions;
-	Answered   *answers;
-	bool		bulk;
-	List	   *grants = NIL;
-	int			i;
 
-	if (!take_arguments(&call, fcinfo, "decide_many", &decisions))
-		errors_raise(&call.refusal);
-	bulk = count_approvals(&decisions) > 1;
-	answers = palloc(sizeof(Answered) * decisions.count);
-	for (i = 0; i < decisions.count; i++)
-	{
-		Answered   *answered = &answers[i];
-		Step		step;
-
-		CHECK_FOR_INTERRUPTS();
-		answered->call = call;
-		step = rule_one(&answered->call, &decisions.entries[i], bulk);
-		if (step == STEP_REFUSED)
-			errors_raise(&answered->call.refusal);
-		answered->kind = step == STEP_WRITTEN ? ANSWERED_APPLIED : ANSWERED_UNCHANGED;
-	}
-	for (i = 0; i < decisions.count; i++)
-		if (answers[i].kind == ANSWERED_APPLIED)
-			grants = verdict_write(&answers[i].call, &decisions.entries[i].verdict, grants);
-	call.now = GetCurrentTimestamp();
-	grant_void(&call, grants);
-	for (i = 0; i < decisions.count; i++)
-		answer_put((ReturnSetInfo *) fcinfo->resultinfo, &answers[i]);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	verb_begin(&call, fcinfo, "decide_many");
+	decide_list(&call, fcinfo, false);
 	verb_end(&call);
 	return (Datum) 0;
 }
 
 /*
- * try_decide_many: what can be applied is, and every request gets its row.  A
- * document that is no list of decisions is refused as a whole.
+ * What can be applied is, and every request gets its row.  A document that is no
+ * list of decisions is refused as a whole.
  */
 Datum
 approval_try_decide_many(PG_FUNCTION_ARGS)
 {
 	Call		call;
-	Decisions	decisions;
-	List	   *grants = NIL;
-	bool		bulk;
-	int			i;
 
-	if (!take_arguments(&call, fcinfo, "decide_many", &decisions))
-		errors_raise(&call.refusal);
-	bulk = count_approvals(&decisions) > 1;
-	for (i = 0; i < decisions.count; i++)
-	{
-		Entry	   *entry = &decisions.entries[i];
-		Answered	answered = {.call = call};
-		Step		step;
-
-		CHECK_FOR_INTERRUPTS();
-		step = rule_one(&answered.call, entry, bulk);
-		if (step == STEP_WRITTEN)
-			grants = verdict_write(&answered.call, &entry->verdict, grants);
-		if (step == STEP_REFUSED)
-			call_keep_refusal(&answered.call, errors_detail(&answered.call.refusal));
-		answered.kind = step == STEP_WRITTEN ? ANSWERED_APPLIED :
-			step == STEP_UNCHANGED ? ANSWERED_UNCHANGED : ANSWERED_REFUSED;
-		answer_put((ReturnSetInfo *) fcinfo->resultinfo, &answered);
-	}
-	call.now = GetCurrentTimestamp();
-	grant_void(&call, grants);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	verb_begin(&call, fcinfo, "decide_many");
+	decide_list(&call, fcinfo, true);
 	verb_end(&call);
 	return (Datum) 0;
 }

@@ -41,10 +41,10 @@ bad(Call *call, const Problem *problem)
 
 /* The document as jsonb, or NULL with a refusal. */
 static Jsonb *
-take_document(Call *call, const text *json)
+take_document(Call *call, const text *json, char **canonical)
 {
 	CanonicalError error = {0};
-	StringInfoData out;
+	Jsonb	   *document;
 
 	if (VARSIZE_ANY_EXHDR(json) / DOCUMENT_SHARE > (size_t) setting_max_action_size)
 	{
@@ -52,14 +52,13 @@ take_document(Call *call, const text *json)
 		call_refuse(call, REASON_TOO_LARGE);
 		return NULL;
 	}
-	initStringInfo(&out);
-	if (!canonical_append(&out, VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json), CANONICAL_STRICT, &error))
+	document = document_read(json, canonical, &error);
+	if (document == NULL)
 	{
 		errors_not_canonical(&call->refusal, &error);
 		call_refuse(call, REASON_NOT_CANONICAL);
-		return NULL;
 	}
-	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(out.data)));
+	return document;
 }
 
 /* A digest written as hex; absent leaves *out as it is. */
@@ -219,7 +218,8 @@ make_room(const Jsonb *json, Decisions *decisions, Problem *problem)
 bool
 decisions_map(Call *call, const text *json, Decisions *decisions)
 {
-	Jsonb	   *document = take_document(call, json);
+	char	   *canonical;
+	Jsonb	   *document = take_document(call, json, &canonical);
 	Problem		problem = {"$", "must be an object: tool call id to decision"};
 	int			i;
 
@@ -228,6 +228,7 @@ decisions_map(Call *call, const text *json, Decisions *decisions)
 	if (!JB_ROOT_IS_OBJECT(document) || !make_room(document, decisions, &problem) ||
 		!map_parse(document, decisions, &problem))
 		return bad(call, &problem);
+	decisions->canonical = canonical;
 	for (i = 0; i < decisions->count; i++)
 		if (!verdict_prepare(call, &decisions->entries[i].verdict))
 			return false;
@@ -267,7 +268,7 @@ by_id(const void *a, const void *b)
 bool
 decisions_list(Call *call, const text *json, Decisions *decisions)
 {
-	Jsonb	   *document = take_document(call, json);
+	Jsonb	   *document = take_document(call, json, NULL);
 	Problem		problem = {"$", "must be an array of decisions"};
 	int			i;
 

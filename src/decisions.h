@@ -29,6 +29,7 @@ typedef struct Decisions
 	int			count;
 	Entry	   *entries;		/* a list in the order of ids */
 	const Verdict *rest;		/* what a map says of the others, or NULL */
+	const char *canonical;		/* the document */
 } Decisions;
 
 extern bool decisions_map(Call *call, const text *json, Decisions *decisions);

@@ -22,6 +22,24 @@
 
 #define MAX_NAMES 200
 
+/*
+ * A document that has a canonical form, so that no key stands in it twice and
+ * what jsonb makes of it is the same document; or NULL.  The form itself is of use
+ * to who compares documents.
+ */
+Jsonb *
+document_read(const text *json, char **canonical, CanonicalError *error)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	if (!canonical_append(&out, VARDATA_ANY(json), VARSIZE_ANY_EXHDR(json), CANONICAL_STRICT, error))
+		return NULL;
+	if (canonical)
+		*canonical = out.data;
+	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(out.data)));
+}
+
 /* Always false, so that it can be returned. */
 bool
 document_problem(Problem *problem, const char *place, const char *text)

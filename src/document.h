@@ -13,6 +13,8 @@
 
 #include "utils/jsonb.h"
 
+#include "canonical.h"
+
 /* Where a document is not acceptable, and why. */
 typedef struct Problem
 {
@@ -26,6 +28,7 @@ typedef struct Names
 	char	  **names;
 } Names;
 
+extern Jsonb *document_read(const text *json, char **canonical, CanonicalError *error);
 extern bool document_problem(Problem *problem, const char *place, const char *text);
 extern char *document_place(const char *parent, const char *member);
 extern JsonbValue *document_member(JsonbContainer *object, const char *name);

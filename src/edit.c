@@ -109,17 +109,19 @@ edit_scope(const Call *call, const Registered *registered, const Edited *edited)
 }
 
 /* Whoever had to look at the proposal, and whoever has to look at what it is now. */
-static void
+static bool
 raise_quorum(Request *request, const Policy *policy)
 {
 	Panel		panel;
 
 	panel_of_request(request, &panel);
-	panel_both(&panel, &policy->panel);
+	if (!panel_both(&panel, &policy->panel))
+		return false;
 	panel_to_request(&panel, request);
 	request_set(request, REQ_REJECTIONS_NEEDED,
 				Int32GetDatum(Min(policy->rejections_needed,
 								  DatumGetInt32(request->values[REQ_REJECTIONS_NEEDED]))));
+	return true;
 }
 
 /*
@@ -145,7 +147,11 @@ edit_apply(Call *call, const Registered *registered, const Edited *edited)
 		request_set(request, REQ_PROPOSED_ARGUMENTS, request->values[REQ_ARGUMENTS]);
 		request_set(request, REQ_PROPOSED_HASH, request->values[REQ_ACTION_HASH]);
 	}
-	raise_quorum(request, &policy);
+	if (!raise_quorum(request, &policy))
+	{
+		errors_member(&call->refusal, "problem", "needs more people or groups than a request can have");
+		return call_refuse(call, REASON_BAD_DECISION);
+	}
 	if (policy.policy_version)
 		request_set(request, REQ_POLICY_VERSION, Int32GetDatum(policy.policy_version));
 	request_set(request, REQ_APPROVALS, Int32GetDatum(0));

@@ -218,6 +218,7 @@ take_arguments(FunctionCallInfo fcinfo, InboxPage *page)
 	Problem		problem = {"$", "must be an object"};
 	text	   *filters = args_json(fcinfo, 0);
 	char	   *after = args_text(fcinfo, 1, "after_key", ARGS_KEY_LIMIT);
+	CanonicalError error;
 	Jsonb	   *json;
 
 	page->most = PG_ARGISNULL(2) ? PAGE_ROWS : PG_GETARG_INT32(2);
@@ -228,8 +229,10 @@ take_arguments(FunctionCallInfo fcinfo, InboxPage *page)
 		args_bad_value("after_key", "The sort_key of the last row of the page before.");
 	if (filters == NULL || canonical_is_empty_array(VARDATA_ANY(filters), VARSIZE_ANY_EXHDR(filters)))
 		return;
-	json = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text_to_cstring(filters))));
-	if (!JB_ROOT_IS_OBJECT(json) || !take_filters(&json->root, page, &problem))
+	json = document_read(filters, NULL, &error);
+	if (json == NULL)
+		document_problem(&problem, error.path, error.reason);
+	if (json == NULL || !JB_ROOT_IS_OBJECT(json) || !take_filters(&json->root, page, &problem))
 		bad_filters(&problem);
 	bound_ids(page);
 }
@@ -308,6 +311,8 @@ keep(InboxPage *page, HeapTuple row, const Ulid *id)
 
 	while (place > 0 && memcmp(&page->ids[place - 1], id, sizeof(Ulid)) > 0)
 		place--;
+	if (place > 0 && memcmp(&page->ids[place - 1], id, sizeof(Ulid)) == 0)
+		return;					/* a tenant may be walked twice */
 	if (page->count == page->most)
 		heap_freetuple(page->rows[--page->count]);
 	memmove(&page->ids[place + 1], &page->ids[place], sizeof(Ulid) * (page->count - place));
@@ -331,7 +336,7 @@ look_at(TupleTableSlot *slot, void *arg)
 	if (page->last_ms && (int64) ulid_time(id) > page->last_ms)
 		return false;
 	if (page->count == page->most &&
-		memcmp(id, &page->ids[page->count - 1], sizeof(Ulid)) > 0)
+		memcmp(id, &page->ids[page->count - 1], sizeof(Ulid)) >= 0)
 		return false;
 	request_of_slot(&request, slot);
 	MemoryContextReset(page->context);

@@ -123,7 +123,7 @@ change_member(FunctionCallInfo fcinfo, const char *verb, bool add)
 	char		nulls[4];
 
 	args_check_name("reviewer_group", reviewer_group, ARGS_KEY_LIMIT);
-	args_check_name("actor", actor, ARGS_KEY_LIMIT);
+	args_check_actor("actor", actor);
 	change_begin(&change, fcinfo, verb, CHAIN_POLICY, 2, -1);
 	if (strcmp(reviewer_group, "*") == 0)
 		args_bad_value("reviewer_group", "* stands for every approver, and is no group.");

@@ -129,10 +129,10 @@ panel_stricter(Panel *panel, const Panel *other)
 }
 
 /*
- * What satisfies both: of every group as many as either wants.  Where there
- * would be too many groups, the second panel counts.
+ * What satisfies both: of every group as many as either wants.  False if those
+ * are more groups, or more people, than a panel has.
  */
-void
+bool
 panel_both(Panel *panel, const Panel *other)
 {
 	int			needed = Max(panel_needed(panel), panel_needed(other));
@@ -147,11 +147,7 @@ panel_both(Panel *panel, const Panel *other)
 		if (seats->group == NULL)
 			continue;
 		if (mine == NULL && both.count == PANEL_SEATS)
-		{
-			*panel = *other;
-			panel_raise(panel, needed);
-			return;
-		}
+			return false;
 		if (mine)
 			mine->needed = Max(mine->needed, seats->needed);
 		else
@@ -164,7 +160,10 @@ panel_both(Panel *panel, const Panel *other)
 		both.seats[both.count++] = anybody;
 	}
 	panel_raise(&both, needed);
+	if (panel_needed(&both) > PANEL_MOST)
+		return false;
 	*panel = both;
+	return true;
 }
 
 /* Whether a panel that was filled leaves nothing to be asked by another. */

@@ -41,7 +41,7 @@ extern int	panel_needed(const Panel *panel);
 extern bool panel_grouped(const Panel *panel);
 extern void panel_raise(Panel *panel, int needed);
 extern void panel_stricter(Panel *panel, const Panel *other);
-extern void panel_both(Panel *panel, const Panel *other);
+extern bool panel_both(Panel *panel, const Panel *other);
 extern bool panel_covers(const Panel *panel, const Panel *other);
 extern int	panel_filled(const Panel *panel, const SeatMask *people, int count);
 extern bool panel_fillable(const Panel *panel, const SeatMask *people, int count);

@@ -117,7 +117,7 @@ take_arguments(Call *call, Request *request)
 	request_set_text(request, REQ_CONVERSATION_ID, text_or_empty(fcinfo, ARG_CONVERSATION_ID, "conversation_id"));
 	request_set_text(request, REQ_RUN_ID, args_name(fcinfo, ARG_RUN_ID, "run_id"));
 	request_set_text(request, REQ_AGENT_REASON, args_text(fcinfo, ARG_AGENT_REASON, "agent_reason", ARGS_TEXT_LIMIT));
-	request_set_text(request, REQ_ON_BEHALF_OF, args_name(fcinfo, ARG_ON_BEHALF_OF, "on_behalf_of"));
+	request_set_text(request, REQ_ON_BEHALF_OF, args_actor(fcinfo, ARG_ON_BEHALF_OF, "on_behalf_of"));
 	request_set_text(request, REQ_ASSIGNEE, args_name(fcinfo, ARG_ASSIGNEE, "assignee"));
 	request_set_text(request, REQ_REPLY_TO, args_text(fcinfo, ARG_REPLY_TO, "reply_to", ARGS_ADDRESS_LIMIT));
 	request_set_text(request, REQ_REQUESTER_LOGIN, call->caller->login);

@@ -4,8 +4,9 @@
  *	  How many have approved or rejected, and who may.
  *
  * A vote is the last decision of an actor.  An approval belongs to the review
- * hash that it was given on; those of a member who has left, or whose approvals
- * were taken back since (revoke_by), do not count.  A rejection stays, whatever
+ * hash that it was given on, and is void after an edit, even if a later one
+ * leads back to it; those of a member who has left, or whose approvals were
+ * taken back since (revoke_by), do not count.  A rejection stays, whatever
  * was edited since.  Votes are counted under the lock of the request, which
  * every vote updates, so that two last ones cannot miss each other.
  *
@@ -31,11 +32,14 @@
 static Statement select_votes = {
 	.sql = "SELECT v.actor, v.verdict OPERATOR(pg_catalog.=) 'approve', CASE WHEN v.verdict OPERATOR(pg_catalog.=) 'approve'"
 	" AND v.review_hash OPERATOR(pg_catalog.=) $3::approval.digest"
+	" AND v.n OPERATOR(pg_catalog.>=) (SELECT COALESCE(pg_catalog.max(e.n), 0) FROM approval.events e"
+	" WHERE e.tenant OPERATOR(pg_catalog.=) $1 AND e.request_id OPERATOR(pg_catalog.=) $2::approval.ulid"
+	" AND e.kind OPERATOR(pg_catalog.=) ANY ('{edited,amended}'::pg_catalog.text[]))"
 	" AND NOT EXISTS (SELECT FROM approval.policy_events e WHERE e.tenant OPERATOR(pg_catalog.=) $1"
 	" AND e.chain OPERATOR(pg_catalog.=) 'freeze' AND e.verb OPERATOR(pg_catalog.=) 'revoke_by'"
 	" AND e.subject OPERATOR(pg_catalog.=) v.actor AND e.at OPERATOR(pg_catalog.>=) v.at)"
 	" THEN " SEATS_OF("v.actor") " END"
-	" FROM (SELECT DISTINCT ON (d.actor) d.actor, d.at, d.verdict, d.review_hash"
+	" FROM (SELECT DISTINCT ON (d.actor) d.actor, d.at, d.verdict, d.review_hash, d.n"
 	" FROM approval.decisions d WHERE d.tenant OPERATOR(pg_catalog.=) $1"
 	" AND d.request_id OPERATOR(pg_catalog.=) $2::approval.ulid ORDER BY d.actor, d.n DESC) v",
 	.nparams = 4,
@@ -138,19 +142,18 @@ is_rejecter(const Votes *votes, const char *actor)
 
 /* Somebody whose approval would not count: who asked, or has said no. */
 static bool
-out_of_question(const Call *call, const Votes *votes, const char *actor, bool without_own)
+out_of_question(const Call *call, const Votes *votes, const char *actor, bool without_own, bool owner_counts)
 {
 	return (without_own && strcmp(actor, call->actor) == 0) ||
 		request_text_is(call->request, REQ_REQUESTED_BY, actor) ||
 		request_text_is(call->request, REQ_EDITED_BY, actor) ||
-		(request_text_is(call->request, REQ_ON_BEHALF_OF, actor) &&
-		 DatumGetInt32(call->request->values[REQ_APPROVALS_NEEDED]) > 1) ||
+		(!owner_counts && request_text_is(call->request, REQ_ON_BEHALF_OF, actor)) ||
 		is_rejecter(votes, actor);
 }
 
 /* Whether those who may still approve are enough, now that the actor has voted. */
 bool
-quorum_reachable(const Call *call, const Votes *votes, bool without_own)
+quorum_reachable(const Call *call, const Votes *votes, bool without_own, bool owner_counts)
 {
 	Datum		values[3];
 	SeatMask   *people;
@@ -173,7 +176,7 @@ quorum_reachable(const Call *call, const Votes *votes, bool without_own)
 	{
 		bool		isnull;
 
-		if (!out_of_question(call, votes, SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1), without_own))
+		if (!out_of_question(call, votes, SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1), without_own, owner_counts))
 			people[able++] = (SeatMask) DatumGetInt32(column(i, 2, &isnull));
 	}
 	return panel_fillable(&votes->panel, people, able);

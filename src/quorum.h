@@ -27,6 +27,6 @@ typedef struct Votes
 
 extern void quorum_look(const Call *call, Votes *votes);
 extern int	quorum_filled(const Votes *votes, bool with_own);
-extern bool quorum_reachable(const Call *call, const Votes *votes, bool without_own);
+extern bool quorum_reachable(const Call *call, const Votes *votes, bool without_own, bool owner_counts);
 
 #endif							/* APPROVAL_QUORUM_H */

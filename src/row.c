@@ -31,7 +31,7 @@ const ColumnInfo decision_columns[DEC_COUNT] = {
 	[DEC_ACTION_HASH] = {"action_hash", COLUMN_DIGEST, 0},
 	[DEC_RESULT] = {"result", COLUMN_TEXT, 0},
 	[DEC_NOTE] = {"note", COLUMN_TEXT, 0},
-	[DEC_SEEN_SET] = {"seen_set", COLUMN_DIGEST, 0},
+	[DEC_MAP_HASH] = {"map_hash", COLUMN_DIGEST, 0},
 };
 
 /* All columns of the table, in the order of the enum. */
@@ -193,8 +193,8 @@ insert_decision(Writer *writer, const Event *event, const Decision *decision)
 	values[DEC_ACTION_HASH] = DigestPGetDatum(&event->action_hash);
 	set_text(values, nulls, DEC_RESULT, decision->result);
 	set_text(values, nulls, DEC_NOTE, event->note);
-	values[DEC_SEEN_SET] = DigestPGetDatum(decision->seen_set);
-	nulls[DEC_SEEN_SET] = (decision->seen_set == NULL);
+	values[DEC_MAP_HASH] = DigestPGetDatum(decision->map_hash);
+	nulls[DEC_MAP_HASH] = (decision->map_hash == NULL);
 	table_insert(writer, decisions, values, nulls);
 	table_close(decisions, NoLock);
 }
@@ -218,21 +218,24 @@ update_request(Writer *writer, Request *request)
 	table_close(requests, NoLock);
 }
 
-/* The row, its event and its decision, in one command. */
+/* The row, its event and its decision, in one command, which others may share. */
 void
 row_write(Call *call, const char *kind, const char *note, const Decision *decision)
 {
-	Writer		writer;
+	Writer		own;
+	Writer	   *writer = call->writer ? call->writer : &own;
 	Event		event;
 	Digest		hash;
 
 	append_event(call, kind, note, &event, &hash);
-	table_write_begin(&writer);
-	update_request(&writer, call->request);
-	insert_event(&writer, &event, &hash);
+	if (writer == &own)
+		table_write_begin(&own);
+	update_request(writer, call->request);
+	insert_event(writer, &event, &hash);
 	if (decision)
-		insert_decision(&writer, &event, decision);
-	table_write_end(&writer);
+		insert_decision(writer, &event, decision);
+	if (writer == &own)
+		table_write_end(&own);
 	notify_ring(call, kind);
 }
 

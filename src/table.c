@@ -371,8 +371,16 @@ static ResultRelInfo *
 open_target(Writer *writer, Relation relation, bool speculative)
 {
 	ResultRelInfo *target;
-	MemoryContext old = MemoryContextSwitchTo(writer->estate->es_query_cxt);
+	MemoryContext old;
+	ListCell   *cell;
 
+	foreach(cell, writer->estate->es_opened_result_relations)
+	{
+		target = lfirst(cell);
+		if (RelationGetRelid(target->ri_RelationDesc) == RelationGetRelid(relation))
+			return target;
+	}
+	old = MemoryContextSwitchTo(writer->estate->es_query_cxt);
 	target = makeNode(ResultRelInfo);
 	InitResultRelInfo(target, relation, 0, NULL, 0);
 	if (only_own_check(relation))
@@ -429,6 +437,7 @@ table_insert(Writer *writer, Relation relation, const Datum *values, const bool 
 
 	ExecSimpleRelationInsert(target, writer->estate, slot);
 	check_written(slot);
+	ResetPerTupleExprContext(writer->estate);
 	ExecDropSingleTupleTableSlot(slot);
 }
 
@@ -446,6 +455,7 @@ table_update(Writer *writer, Relation relation, ItemPointer tid,
 	compat_eval_plan_qual_init(&epq, writer->estate);
 	ExecSimpleRelationUpdate(target, writer->estate, &epq, before, after);
 	EvalPlanQualEnd(&epq);
+	ResetPerTupleExprContext(writer->estate);
 	check_written(after);
 	ExecDropSingleTupleTableSlot(before);
 	ExecDropSingleTupleTableSlot(after);

@@ -49,6 +49,8 @@ typedef struct Call
 	bool		tampered;		/* row digest did not match when locked */
 	bool		spi_active;		/* called from a procedural language */
 	Permit		permit;
+	struct Writer *writer;		/* of a verb that writes several requests, or
+								 * NULL */
 	bool		has_answers;	/* a verb over several requests */
 	Datum		answers;		/* what became of each, as a JSON array */
 	Refusal		refusal;
@@ -61,7 +63,7 @@ typedef struct Decision
 {
 	const char *verdict;
 	const Digest *seen;
-	const Digest *seen_set;		/* NULL: not given with a list */
+	const Digest *map_hash;		/* NULL: not of a decision map */
 	const char *result;
 } Decision;
 

@@ -174,7 +174,7 @@ settle(Call *call, Status status, const char *cause)
 
 /* One voice more: enough of them decide, and so does it that there cannot be enough. */
 static const char *
-count_approval(Call *call, const Votes *votes, const char *kind)
+count_approval(Call *call, const Votes *votes, const Registered *registered, const char *kind)
 {
 	Request    *request = call->request;
 	int			needed = DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]);
@@ -188,9 +188,21 @@ count_approval(Call *call, const Votes *votes, const char *kind)
 					TimestampTzGetDatum(call->now + DatumGetInt64(request->values[REQ_USE_WITHIN])));
 		return kind;
 	}
-	if (!quorum_reachable(call, votes, false))
+	if (!quorum_reachable(call, votes, false, owner_may_confirm(request, registered)))
 		settle(call, STATUS_REJECTED, CAUSE_QUORUM_UNREACHABLE);
 	return strcmp(kind, EVENT_APPROVED) == 0 ? EVENT_VOTED : kind;
+}
+
+/* Rejections stay when somebody edits, and the edit may take fewer of them. */
+static bool
+stays_rejected(Call *call, const Votes *votes)
+{
+	int			rejections = votes->rejections + (votes->own_rejection ? 1 : 0);
+
+	if (rejections < DatumGetInt32(call->request->values[REQ_REJECTIONS_NEEDED]))
+		return false;
+	settle(call, STATUS_REJECTED, CAUSE_VETO);
+	return true;
 }
 
 /* Where two people have to look, each of them looks at one request at a time. */
@@ -231,7 +243,9 @@ rule_edit(Call *call, Verdict *verdict, const Registered *registered)
 				return call_refuse(call, REASON_NOT_ELIGIBLE);
 			if (!may_go_with_others(call, verdict))
 				return STEP_REFUSED;
-			verdict->kind = count_approval(call, &votes, EVENT_EDITED);
+			verdict->kind = EVENT_EDITED;
+			if (!stays_rejected(call, &votes))
+				verdict->kind = count_approval(call, &votes, registered, EVENT_EDITED);
 			return STEP_WRITTEN;
 		case EDIT_PROPOSES:
 			if (edit_apply(call, registered, &verdict->edited) == STEP_REFUSED)
@@ -239,6 +253,10 @@ rule_edit(Call *call, Verdict *verdict, const Registered *registered)
 			request_set_text(call->request, REQ_EDITED_BY, call->actor);
 			verdict->kind = EVENT_AMENDED;
 			verdict->counts = false;
+			quorum_look(call, &votes);
+			if (!stays_rejected(call, &votes) &&
+				!quorum_reachable(call, &votes, true, owner_may_confirm(call->request, registered)))
+				settle(call, STATUS_REJECTED, CAUSE_QUORUM_UNREACHABLE);
 			return STEP_WRITTEN;
 	}
 	return STEP_REFUSED;
@@ -246,7 +264,7 @@ rule_edit(Call *call, Verdict *verdict, const Registered *registered)
 
 /* Enough rejections are a veto; fewer may still leave too few who could approve. */
 static Step
-rule_rejection(Call *call, Verdict *verdict, const Votes *votes)
+rule_rejection(Call *call, Verdict *verdict, const Votes *votes, const Registered *registered)
 {
 	Request    *request = call->request;
 	int			rejections = votes->rejections + 1;
@@ -259,7 +277,7 @@ rule_rejection(Call *call, Verdict *verdict, const Votes *votes)
 	verdict->kind = EVENT_OBJECTED;
 	if (rejections >= enough)
 		settle(call, STATUS_REJECTED, many ? CAUSE_VETO : CAUSE_PERSON);
-	else if (!quorum_reachable(call, votes, true))
+	else if (!quorum_reachable(call, votes, true, owner_may_confirm(request, registered)))
 		settle(call, STATUS_REJECTED, CAUSE_QUORUM_UNREACHABLE);
 	else
 		return STEP_WRITTEN;
@@ -302,6 +320,8 @@ said_before(const Call *call, const Verdict *verdict, const Votes *votes)
 
 	if (verdict_own_edit_again(call, verdict))
 		return true;
+	if (!votes->own_approval && !votes->own_rejection)
+		return false;
 	if (!on_current_view(request, verdict) || !verdict_own_repeat(call, verdict))
 		return false;
 	if (!verdict->approve)
@@ -360,10 +380,10 @@ rule(Call *call, Verdict *verdict)
 		verdict->seen = request_digest_at(call->request, REQ_REVIEW_HASH);
 	verdict->counts = true;
 	if (!verdict->approve)
-		return rule_rejection(call, verdict, &votes);
+		return rule_rejection(call, verdict, &votes, registered);
 	if (edit_changes(call->request, &verdict->edited))
 		return rule_edit(call, verdict, registered);
-	verdict->kind = count_approval(call, &votes, EVENT_APPROVED);
+	verdict->kind = count_approval(call, &votes, registered, EVENT_APPROVED);
 	return STEP_WRITTEN;
 }
 
@@ -386,21 +406,38 @@ verdict_rule(Call *call, Verdict *verdict)
 	return step;
 }
 
-/* Writes it; the grants that a rejection makes void are added to a list, for grant_void. */
-List *
-verdict_write(Call *call, const Verdict *verdict, List *grants)
+void
+verdict_begin(Writing *writing)
+{
+	writing->grants = NIL;
+	table_write_begin(&writing->writer);
+	call_force_sync();
+}
+
+/* Writes what a verdict was ruled to make of its row. */
+void
+verdict_write(Writing *writing, Call *call, const Verdict *verdict)
 {
 	Decision	decision;
 
 	decision.verdict = verdict->approve ? VERDICT_APPROVE : VERDICT_REJECT;
 	decision.seen = verdict->seen;
-	decision.seen_set = verdict->seen_set;
+	decision.map_hash = verdict->map_hash;
 	decision.result = verdict->result;
-	call_force_sync();
+	call->writer = &writing->writer;
 	call_write(call, verdict->kind, verdict->note, verdict->counts ? &decision : NULL);
+	call->writer = NULL;
 	if (call->request->status == STATUS_REJECTED && !verdict->approve && find_tool(call)->has_grants)
-		grants = grant_rejected(call, grants);
-	return grants;
+		writing->grants = grant_rejected(call, writing->grants);
+}
+
+/* Grants come last, so that all who decide take them after requests. */
+void
+verdict_end(Writing *writing, Call *call)
+{
+	table_write_end(&writing->writer);
+	call->now = GetCurrentTimestamp();
+	grant_void(call, writing->grants);
 }
 
 /* Brings the arguments into canonical form; false with a refusal. */

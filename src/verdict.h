@@ -26,8 +26,7 @@ typedef struct Verdict
 	const text *arguments;		/* NULL: as they are */
 	const char *result;			/* text for the model, with reject */
 	const char *note;
-	const Digest *seen_set;		/* of the list that was shown, if it came with
-								 * one */
+	const Digest *map_hash;		/* of the decision map, if it came in one */
 
 	bool		in_bulk;		/* with others, so not where several people
 								 * are needed */
@@ -37,11 +36,20 @@ typedef struct Verdict
 	bool		counts;			/* a decision is stored */
 } Verdict;
 
+/* Verdicts being written, in one command. */
+typedef struct Writing
+{
+	Writer		writer;
+	List	   *grants;			/* that rejections make void */
+} Writing;
+
 extern bool verdict_take(Call *call, Verdict *verdict, const char *word);
 extern bool verdict_prepare(Call *call, Verdict *verdict);
 extern bool verdict_within_reach(Call *call);
 extern Step verdict_rule(Call *call, Verdict *verdict);
-extern List *verdict_write(Call *call, const Verdict *verdict, List *grants);
+extern void verdict_begin(Writing *writing);
+extern void verdict_write(Writing *writing, Call *call, const Verdict *verdict);
+extern void verdict_end(Writing *writing, Call *call);
 extern bool verdict_own_edit_again(const Call *call, const Verdict *verdict);
 extern bool verdict_own_repeat(const Call *call, const Verdict *verdict);
 

@@ -7,26 +7,28 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 
 #include "args.h"
 #include "change.h"
 #include "event.h"
 #include "param.h"
-#include "verb.h"
+#include "row.h"
 
 PG_FUNCTION_INFO_V1(approval_cancel);
 PG_FUNCTION_INFO_V1(approval_revoke);
 PG_FUNCTION_INFO_V1(approval_revoke_by);
 
 /*
- * What the actor had a voice in, or allowed in advance; in id order, so that
- * two of them never wait for each other.
+ * What the actor had a voice in, or allowed in advance, in id order; but what is
+ * free is taken first.
  */
 static Statement select_approved_by = {
 	.sql = "SELECT r.id FROM approval.requests r"
@@ -186,6 +188,57 @@ revoke_if(Call *call, const Ulid *id, const char *reason, bool wait, ReturnSetIn
 	return true;
 }
 
+/*
+ * Waits for a row that somebody holds.  Who decides on many may hold it and wait
+ * for one of ours: should that end us, all would be open again.  So the row is
+ * left then, and shown as it is; false.
+ */
+static bool
+revoke_busy(Call *call, const Ulid *id, const char *reason, ReturnSetInfo *rsinfo)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	volatile bool done = true;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		revoke_if(call, id, reason, true, rsinfo);
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		if (error->sqlerrcode != ERRCODE_T_R_DEADLOCK_DETECTED)
+			PG_RE_THROW();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+		done = false;
+	}
+	PG_END_TRY();
+	return done;
+}
+
+/* A row that is left, as a row of the answer. */
+static void
+put_left(Call *call, const Ulid *id, ReturnSetInfo *rsinfo)
+{
+	call->request = row_find(call->tenant, id, NULL);
+	if (call->request == NULL)
+		return;
+	call->effective = request_effective(call->request, GetCurrentTimestamp());
+	if (call->effective.status == STATUS_APPROVED)
+		call_put(call, rsinfo, get_func_rettype(call->fcinfo->flinfo->fn_oid));
+}
+
 /* What is free first, then the rest. */
 static void
 revoke_all(Call *call, const char *actor, const char *reason, ReturnSetInfo *rsinfo)
@@ -211,7 +264,8 @@ revoke_all(Call *call, const char *actor, const char *reason, ReturnSetInfo *rsi
 	{
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(row_context);
-		revoke_if(call, &ids[i], reason, true, rsinfo);
+		if (!revoke_busy(call, &ids[i], reason, rsinfo))
+			put_left(call, &ids[i], rsinfo);
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -219,7 +273,8 @@ revoke_all(Call *call, const char *actor, const char *reason, ReturnSetInfo *rsi
 /*
  * revoke_by(actor, reason, revoked_by, tenant): everything that a stolen
  * session approved.  What is free goes first, so that nobody who holds one row
- * can keep the others open; then the rest is waited for.  What was used or
+ * can keep the others open; then the rest is waited for, as far as that is no
+ * deadlock: a row that is left shows as approved.  What was used or
  * lapsed meanwhile is passed over; a row that does not match its digest is
  * passed over too, since consume refuses it.  The actor's votes on what still
  * waits count no more: the event says from when (quorum.c).

@@ -185,7 +185,10 @@ comment(Call *call)
 	return call_write(call, EVENT_COMMENTED, note, NULL);
 }
 
-/* extend(id, expires_in, actor, note, tenant): from now on; never sooner than it is */
+/*
+ * extend(id, expires_in, actor, note, tenant): from now on; never sooner than it
+ * is, and not again for the retry of a driver
+ */
 static Step
 extend(Call *call)
 {
@@ -206,7 +209,7 @@ extend(Call *call)
 		return call_refuse(call, REASON_ALREADY_DECIDED);
 	if (!verdict_within_reach(call))
 		return STEP_REFUSED;
-	if (call->now + within <= request_time(call->request, REQ_EXPIRES_AT))
+	if (call->now + within <= request_time(call->request, REQ_EXPIRES_AT) + Min(USECS_PER_MINUTE, within / 100))
 		return STEP_UNCHANGED;
 	latest = request_time(call->request, REQ_PROPOSED_AT) + most;
 	if (call->now + within > latest)

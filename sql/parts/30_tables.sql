@@ -132,7 +132,7 @@ CREATE TABLE approval.decisions (
 	action_hash		approval.digest NOT NULL,
 	result			pg_catalog.text,
 	note			pg_catalog.text,
-	seen_set		approval.digest,
+	map_hash		approval.digest,
 	CONSTRAINT decisions_pkey PRIMARY KEY (tenant, request_id, n),
 	CONSTRAINT decisions_sound CHECK (approval.sound_verdict(verdict))
 );

@@ -104,8 +104,13 @@ CREATE TYPE approval.answer AS (
 	http_status		pg_catalog.int4,
 	detail			pg_catalog.json,
 	status			pg_catalog.text,
-	request			pg_catalog.json
+	cause			pg_catalog.text,
+	approvals		pg_catalog.int4,
+	approvals_needed	pg_catalog.int4,
+	decided_by		pg_catalog.text,
+	decided_at		pg_catalog.timestamptz,
+	review_hash		approval.digest
 );
-COMMENT ON TYPE approval.answer IS 'What became of one of several verdicts. answer: applied (the verdict, or a vote, was written), unchanged (said before), remaining (left to somebody else; reason says why) or refused (with reason, HTTP status and DETAIL). status and request are those after it, where the caller may see the request.';
+COMMENT ON TYPE approval.answer IS 'What became of one of several verdicts. answer: applied (the verdict, or a vote, was written), unchanged (said before), remaining (left to somebody else; reason says why) or refused (with reason, HTTP status and DETAIL). The columns from status on are those of the request after it, where the caller may see it.';
 
 COMMENT ON TYPE approval.attempt IS 'What a try_ verb returns: ok, or the reason, HTTP status and DETAIL of the refusal that the plain verb would raise; the request where the caller may see it; the permit for consume.';

@@ -69,7 +69,7 @@ RETURNS SETOF approval.inbox
 LANGUAGE c STABLE PARALLEL UNSAFE ROWS 50 AS 'MODULE_PATHNAME', 'approval_inbox_page';
 REVOKE ALL ON FUNCTION approval.inbox_page FROM PUBLIC;
 COMMENT ON FUNCTION approval.inbox_page IS
-'A page of the view inbox, oldest first: max_rows rows (1 to 1000) beyond after_key, the sort_key of the last row of the page before (NULL or empty: from the first). filters: one JSON object; members: status (pending, expired, unknown), tenant, risk, assignee, claimed_by, reviewer_group, server, tool, conversation_id, each a string or an array of strings, and older_than and newer_than (an interval as text, or seconds). A member that is null is no filter. A page costs what it shows, however many requests there are: each of assignee, reviewer_group and tool, with one value, has an index of what waits. Errors: 22023 for filters that are none (DETAIL: place, problem), 42501 for a tenant that is not the caller''s.';
+'A page of the view inbox, oldest first: max_rows rows (1 to 1000) beyond after_key, the sort_key of the last row of the page before (NULL or empty: from the first). filters: one JSON object; members: status (pending, expired, unknown), tenant, risk, assignee, claimed_by, reviewer_group, server, tool, conversation_id, each a string or an array of strings, and older_than and newer_than (an interval as text, or seconds). A member that is null is no filter. A page costs what it shows, however many requests there are, without a filter and with one value of assignee, reviewer_group or tool, which have indexes of what waits; any other filter reads what it leaves out as well. Errors: 22023 for filters that are none (DETAIL: place, problem), 42501 for a tenant that is not the caller''s.';
 
 CREATE VIEW approval.history WITH (security_barrier) AS
 SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.tool, r.class, r.risk,
@@ -102,10 +102,10 @@ COMMENT ON VIEW approval.audit IS 'The audit trail in the caller''s tenants: one
 
 CREATE VIEW approval.votes WITH (security_barrier) AS
 SELECT d.tenant, d.request_id, d.n, d.at, d.verdict, d.actor, d.login, d.seen, d.review_hash, d.action_hash,
-	   d.result, d.note, d.seen_set
+	   d.result, d.note, d.map_hash
   FROM approval.decisions d
  WHERE d.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[]);
-COMMENT ON VIEW approval.votes IS 'The verdicts of people in the caller''s tenants; n is the event that each one made.';
+COMMENT ON VIEW approval.votes IS 'The verdicts of people in the caller''s tenants; n is the event that each one made; map_hash, of a verdict that came with decide_all, is SHA-256 of the canonical JSON array [conversation_id, seen_set or null, decisions].';
 
 CREATE VIEW approval.refusals WITH (security_barrier) AS
 SELECT f.tenant, f.id, f.at, f.verb, f.login, f.role, f.actor, f.request_id, f.reason, f.http_status, f.detail

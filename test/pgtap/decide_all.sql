@@ -206,15 +206,31 @@ SELECT is(t.map('d2', '{"*":true}', seen_set => :'set'), 'c1 unchanged approved,
 SELECT is(t.map('d2', '{"*":true}', 'bob', :'set'), 'PT412 stale_view', 'for somebody else it is a stale list');
 SELECT is(t.map('d2', '{"*":false}', seen_set => :'set'), 'PT412 stale_view', 'and for the opposite');
 SELECT t.step('d3', 'c1', 'c2') \gset _
-SELECT is(t.map('d3', '{"c1":true,"*":false}') || '; ' || t.map('d3', '{"c1":true,"*":false}'), 'c1 applied approved, c2 applied rejected; c1 unchanged approved', 'rejecting the rest, twice');
+SELECT is(t.map('d3', '{"c1":true,"*":false}') || '; ' || t.map('d3', '{"c1":true,"*":false}'), 'c1 applied approved, c2 applied rejected; c1 unchanged approved, c2 unchanged rejected', 'rejecting the rest, twice');
 SELECT t.step('d3', 'c3') \gset _
-SELECT is(t.map('d3', '{"c1":true,"*":false}'), 'c1 unchanged approved, c3 remaining pending', 'a retry does not reach what came later');
+SELECT is(t.map('d3', '{"c1":true,"*":false}'), 'c1 unchanged approved, c2 unchanged rejected, c3 remaining pending', 'a retry does not reach what came later');
 SELECT is(t.map('d3', '{"*":false}'), 'c3 applied rejected', 'a new map does');
-SELECT is(t.map('d3', '{"*":false}'), 'nothing', 'again: nothing');
+SELECT is(t.map('d3', '{"*":false}'), 'c3 unchanged rejected', 'again: nothing');
 SELECT t.step('d4', 'c1') \gset _
 SELECT t.set('d4') AS set, t.map('d4', '{"*":false}', seen_set => t.set('d4')) AS x \gset
 SELECT t.step('d4', 'c2') \gset _
 SELECT is(t.map('d4', '{"*":false}', seen_set => :'set'), 'c1 unchanged rejected, c2 remaining pending', 'with the digest of the list a retry of it is exact');
+
+-- half of it waits for somebody else: a retry does not reach what came later either
+SELECT t.step('d5', 'c1', 'c2=two', 'c3') \gset _
+SELECT is(t.map('d5', '{"c1":true,"c2":true,"*":false}'), 'c1 applied approved, c2 applied pending, c3 applied rejected', 'a vote among it');
+SELECT t.step('d5', 'c4') \gset _
+SELECT is(t.map('d5', '{"c1":true,"c2":true,"*":false}'), 'c1 unchanged approved, c2 unchanged pending, c3 unchanged rejected, c4 remaining pending', 'the retry');
+SELECT t.step('d6', 'c1=tight', 'c2') \gset _
+SELECT is(t.map('d6', '{"c1":{"action":"edit","arguments":{"x":1}},"*":false}'), 'c1 applied pending, c2 applied rejected', 'an edit for others among it');
+SELECT t.step('d6', 'c3') \gset _
+SELECT is(t.map('d6', '{"c1":{"action":"edit","arguments":{"x":1}},"*":false}'), 'c1 unchanged pending, c2 unchanged rejected, c3 remaining pending', 'the retry');
+SELECT t.step('d7', 'c1', 'c2') \gset _
+SELECT t.row('alice', format('approval.approve(%L, %L)', (t.call('d7', 'c1')).id, (t.call('d7', 'c1')).review_hash)) \gset _
+SELECT is(t.map('d7', '{"c1":true,"*":false}'), 'c1 unchanged approved, c2 applied rejected', 'what was decided by itself does not make a map a retry');
+SELECT t.step('d8', 'c1=two') \gset _
+SELECT t.map('d8', '{"c1":true}') AS x, t.says('bob', $$approval.revoke_by('user:alice', 'stolen')$$) AS y \gset _
+SELECT is(t.map('d8', '{"c1":true}'), 'c1 applied pending', 'a vote that was taken back is given anew');
 
 -- mixed calls in one step: what policy lets through is not in the map
 SELECT t.step('x1', 'c1=lookup', 'c2=mail', 'c3=forbidden', 'c4', 'c5') \gset _
@@ -294,7 +310,7 @@ SELECT is(:'a'::jsonb -> 'ok' || jsonb_build_array(:'a'::jsonb -> 'reason', :'a'
 SELECT is((SELECT count(*) FROM approval.refusal_log WHERE verb = 'decide_all' AND reason = 'decisions_mismatch'), 1::bigint, 'and kept');
 SELECT is((t.call('t1', 'c1')).status, 'pending', 'and nothing decided');
 SELECT t.row('alice', $$approval.try_decide_all('t1', '{"c1":true,"c2":false}')$$) AS a \gset
-SELECT is((SELECT string_agg(concat_ws(' ', r ->> 'tool_call_id', r ->> 'answer', r ->> 'status', r -> 'request' ->> 'decided_by'), ', ') FROM jsonb_array_elements(:'a'::jsonb -> 'request') r),
+SELECT is((SELECT string_agg(concat_ws(' ', r ->> 'tool_call_id', r ->> 'answer', r ->> 'status', r ->> 'decided_by'), ', ') FROM jsonb_array_elements(:'a'::jsonb -> 'request') r),
 	'c1 applied approved user:alice, c2 applied rejected user:alice', 'what it comes to is returned too');
 SELECT is(t.says('alice', $$approval.try_decide_all('t1', NULL)$$), '22004', 'what is no refusal is raised');
 SELECT t.step('t2', 'c1', 'c2=fixed') \gset _

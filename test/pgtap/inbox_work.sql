@@ -82,6 +82,7 @@ SELECT (t.stored(:'i')).expires_at AS before \gset
 SELECT is(t.says('alice', format('approval.extend(%L, ''3 days'', note => ''holiday'')', :'i')) || ' ' || t.kinds(:'i'), 'ok proposed extended', 'more time');
 SELECT cmp_ok((t.stored(:'i')).expires_at, '>', clock_timestamp() + interval '71 hours', 'from now on');
 SELECT is(t.says('alice', format('approval.extend(%L, ''2 days'')', :'i')) || t.events(:'i'), 'ok2', 'never less');
+SELECT is(t.says('alice', format('approval.extend(%L, ''3 days'', note => ''holiday'')', :'i')) || t.events(:'i'), 'ok2', 'nor a moment more, for a retry');
 SELECT is(t.says('alice', format('approval.extend(%L, %L)', :'i', e)), a, 'extend by ' || coalesce(e, 'null')) FROM (VALUES (NULL, '22004'), ('0', '22023'), ('-1 day', '22023'), ('31 days', '22023'), ('30 days', 'PT412 stale_state')) AS v(e, a);
 SELECT isnt(t.detail('alice', format('approval.extend(%L, ''30 days'')', :'i')) ->> 'latest', NULL, 'DETAIL says how far');
 SELECT is(t.says(w, format('approval.extend(%L, ''4 days'')', :'i')), a, 'extended by ' || w) FROM (VALUES ('agent', '42501'), ('robot', 'PT403 not_eligible')) AS v(w, a);
@@ -184,7 +185,7 @@ SELECT is(t.walk(filters, 3), t.view(condition), filters) FROM (VALUES
 	('{"older_than":"1 hour"}', 'false'), ('{"newer_than":"1 hour"}', 'true'), ('{"newer_than":3600,"tool":"board"}', $$tool = 'board'$$), ('{"assignee":"user:bob","status":"unknown"}', 'false')) AS v(filters, condition);
 SELECT isnt(t.view($$outcome = 'unknown'$$), '[]', 'there are unknown outcomes') UNION ALL SELECT isnt(t.view($$status = 'expired'$$), '[]', 'and what is past its deadline') UNION ALL SELECT isnt(t.view($$claimed_by = 'user:bob'$$), '[]', 'and claims')
 	UNION ALL SELECT isnt(t.view($$diff IS NOT NULL$$), '[]', 'and diffs');
-SELECT is(t.says('alice', format('approval.inbox_page(%L)', f)), '22023', 'filters ' || f) FROM unnest(ARRAY['[1]', '1', 'null', '"x"', '{"x":1}', '{"tool":1}', '{"tool":""}', '{"assignee":[""]}', '{"tool":[1]}', '{"status":"approved"}', '{"status":["pending","x"]}', '{"older_than":"soon"}', '{"older_than":-1}', '{"tool":{"a":1}}']) f;
+SELECT is(t.says('alice', format('approval.inbox_page(%L)', f)), '22023', 'filters ' || f) FROM unnest(ARRAY['[1]', '1', 'null', '"x"', '{"x":1}', '{"tool":1}', '{"tool":""}', '{"assignee":[""]}', '{"tool":[1]}', '{"status":"approved"}', '{"status":["pending","x"]}', '{"older_than":"soon"}', '{"older_than":-1}', '{"tool":{"a":1}}', '{"tool":"x\u0000"}', '{"tool":"a","tool":"b"}']) f;
 SELECT is(t.detail('alice', $$approval.inbox_page('{"status":"approved"}')$$) ->> 'place', '$.status', 'DETAIL names the place');
 SELECT is(t.says('alice', c), a, c) FROM (VALUES ($$approval.inbox_page('{}', 'x')$$, '22023'), ($$approval.inbox_page('{}', '')$$, 'ok'), ($$approval.inbox_page(NULL, NULL, NULL)$$, 'ok'), ($$approval.inbox_page('[]')$$, 'ok'),
 	($$approval.inbox_page(max_rows => 0)$$, '22023'), ($$approval.inbox_page(max_rows => 1001)$$, '22023'), ($$approval.inbox_page('{"tenant":"acme"}')$$, '42501')) AS v(c, a);
@@ -192,6 +193,9 @@ SELECT is(t.says(w, 'approval.inbox_page()'), a, 'read by ' || w) FROM (VALUES (
 SELECT approval.register_login(t.login('agent2'), 'service', 'agent:mails', '{"",acme,globex}') \gset _
 SELECT count(t.row('agent2', format('approval.propose(%L, ''refund'', ''{}'', tenant => %L)', 'x_' || n, (ARRAY['acme', 'globex', ''])[n % 3 + 1]))) FROM generate_series(1, 12) n \gset _
 SELECT is(t.walk('{}', 5, 'auditor'), t.view(who => 'auditor'), 'over all tenants');
+SELECT is(t.walk('{"tenant":["acme","acme"]}', n, 'auditor'), t.view($$tenant = 'acme'$$, 'auditor'), 'a tenant twice, ' || n) FROM unnest(ARRAY[1, 2, 50]) n;
+SELECT approval.register_login(t.login('bob'), 'person', 'user:bob', '{acme,"",acme}') \gset _
+SELECT is(t.walk('{}', n, 'bob'), t.view(who => 'bob'), 'a login that has it twice, ' || n) FROM unnest(ARRAY[1, 2, 50]) n;
 SELECT is((SELECT string_agg(DISTINCT r ->> 'tenant', ',') FROM jsonb_array_elements(t.walk('{"tenant":["acme","globex"]}', 5, 'auditor')) r), 'acme,globex', 'of some tenants');
 SELECT is((SELECT count(*) FROM jsonb_array_elements(t.walk('{}', 5)) r WHERE r ->> 'tenant' <> ''), 0::bigint, 'nobody sees another tenant''s');
 

@@ -139,8 +139,49 @@ SELECT is((t.stored(:'i')).arguments::text || (t.stored(:'i')).proposed_argument
 SELECT t.ask('sized', '{"amount":500}') AS i \gset
 SELECT is((t.stored(:'i')).reviewer_group || (t.stored(:'i')).rejections_needed, 'finance2', 'the rule says how many rejections it takes');
 SELECT is(t.vote(:'i', 'alice', 'reject'), 'ok pending 0/1 1', 'one is not enough');
-SELECT is(t.vote(:'i', 'bob', 'approve', $$arguments => '{"amount":5000}'$$), 'ok pending 1/2 1', 'an edit into a rule with a veto: the one stands');
-SELECT is(t.vote(:'i', 'erin', 'reject'), 'ok rejected 1/2 2 veto', 'and another one ends it');
+SELECT is(t.vote(:'i', 'bob', 'approve', $$arguments => '{"amount":5000}'$$), 'ok rejected 0/2 1 veto', 'an edit into a rule with a veto: the one stands');
+SELECT is((SELECT kind || ' ' || status_after FROM approval.events WHERE request_id = :'i' ORDER BY n DESC LIMIT 1), 'edited rejected', 'and ends it');
+SELECT ok((approval.verify_request(:'i')).ok, 'whole');
+
+-- an edit that is undone does not bring old votes back
+DO $$
+BEGIN
+	PERFORM approval.register_tool('three', 'action', '{"approvals_needed":3}');
+	PERFORM approval.register_tool('veto', 'action', '{"edits":"tighten","edit_paths":["$.amount"],"rules":[{"condition":"$.amount == 1","mode":"review","rejections_needed":2},{"mode":"review"}]}');
+	PERFORM approval.register_tool('wide', 'action', '{"rules":[{"condition":"$.amount == 1","mode":"review","reviewers":{"finance":60,"b":1}},{"mode":"review","reviewers":{"legal":60,"c":1}}]}');
+	PERFORM approval.register_tool('many', 'action', '{"rules":[{"condition":"$.amount == 1","mode":"review","reviewers":{"finance":1,"a":1,"b":1,"c":1,"d":1}},{"mode":"review","reviewers":{"e":1,"f":1,"g":1,"h":1}}]}');
+	PERFORM approval.register_tool('lone', 'action', '{"reviewer_group":"pair","rejections_needed":2}');
+	PERFORM approval.register_tool('strict', 'action', '{"reviewer_group":"pair","approvals_needed":2,"edits":"tighten","edit_paths":["$.amount"]}');
+	PERFORM approval.add_member('pair', a) FROM unnest(ARRAY['user:alice', 'user:bob']) a;
+END
+$$;
+SELECT t.ask('three') AS i \gset
+SELECT is(t.vote(:'i', 'alice'), 'ok pending 1/3 0', 'alice approves');
+SELECT is(t.vote(:'i', 'bob', 'approve', $$arguments => '{"amount":2}'$$), 'ok pending 1/3 0', 'bob edits');
+SELECT is(t.vote(:'i', 'carol', 'approve', $$arguments => '{"amount":1}'$$), 'ok pending 1/3 0', 'carol undoes it: her voice alone');
+SELECT is(t.vote(:'i', 'dave') || ', ' || t.vote(:'i', 'alice'), 'ok pending 2/3 0, ok approved 3/3 0 quorum', 'alice says it again');
+SELECT ok((approval.verify_request(:'i')).ok, 'whole');
+-- nor does an edit get rid of a veto
+SELECT t.ask('veto') AS i \gset
+SELECT is(t.vote(:'i', 'alice', 'reject') || ', ' || t.vote(:'i', 'bob', 'approve', $$arguments => '{"amount":2}'$$), 'ok pending 0/1 1, ok rejected 0/1 1 veto', 'an edit that takes fewer rejections');
+SELECT ok((approval.verify_request(:'i')).ok, 'whole');
+SELECT t.ask('veto') AS i \gset
+SELECT is(t.vote(:'i', 'alice', 'reject') || ', ' || t.vote(:'i', 'bob', 'approve', $$arguments => '{"amount":2,"x":1}'$$), 'ok pending 0/1 1, ok rejected 0/1 1 veto', 'also one that is for others to approve');
+SELECT ok((approval.verify_request(:'i')).ok, 'whole');
+-- what no request can ask for
+SELECT t.ask('wide') AS i, t.ask('many') AS j \gset
+SELECT is(t.vote(:'i', 'alice', 'approve', $$arguments => '{"amount":2}'$$), 'PT422 bad_decision pending 0/61 0', 'more people than a panel has');
+SELECT is(t.vote(:'j', 'alice', 'approve', $$arguments => '{"amount":2}'$$), 'PT422 bad_decision pending 0/5 0', 'more groups');
+SELECT is(t.detail('alice', format('approval.edit(%L, %L, ''{"amount":2}'')', :'j', t.seen(:'j'))) ->> 'problem', 'needs more people or groups than a request can have', 'DETAIL says so');
+-- who is left
+SELECT t.ask('lone', '{"amount":1}', $$on_behalf_of => 'user:alice'$$) AS i \gset
+SELECT is(t.vote(:'i', 'bob', 'reject'), 'ok rejected 0/1 1 quorum_unreachable', 'the person behind it is none of them');
+SELECT t.ask('strict') AS i \gset
+SELECT is(t.vote(:'i', 'alice', 'approve', $$arguments => '{"amount":1,"x":1}'$$), 'ok rejected 0/2 0 quorum_unreachable', 'nor is who makes another action of it');
+SELECT ok((approval.verify_request(:'i')).ok, 'whole');
+-- almost the same name
+SELECT is(t.says('web', format('approval.approve(%L, %L, actor => %L)', t.ask('votes'), repeat('0', 64), a)), '22023', 'an actor with a blank: ' || to_json(a)) FROM unnest(ARRAY['user:alice ', ' user:alice', E'user:alice\t', E'user:alice\n']) a;
+SELECT is(t.says('agent', $$approval.propose('blank', 'votes', '{}', on_behalf_of => 'user:alice ')$$), '22023', 'nor is it a person behind a proposal');
 
 -- policy that asks for more people, or others, since the approval
 CREATE FUNCTION t.meanwhile(change text) RETURNS text LANGUAGE plpgsql AS $$

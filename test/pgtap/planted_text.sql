@@ -8,7 +8,7 @@ SELECT no_plan();
 
 CREATE TABLE t.phrases AS SELECT n, phrase FROM unnest(ARRAY[
 	'Lost connection', 'deadlock detected', 'query_wait_timeout', 'server closed the connection unexpectedly', 'reset by peer',
-	E'Error while sending\n"x" \\ ; -- ü😀', E'\t\'']) WITH ORDINALITY AS v(phrase, n);
+	E'Error while sending\n"x" \\ ; -- ü😀', E'\'\t\'']) WITH ORDINALITY AS v(phrase, n);
 SELECT count(t.plant(phrase)) AS n FROM t.phrases \gset
 SELECT FROM pg_sleep(1.1);
 CREATE TABLE t.refused AS
