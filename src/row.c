@@ -222,7 +222,7 @@ update_request(Writer *writer, Request *request)
 void
 row_write(Call *call, const char *kind, const char *note, const Decision *decision)
 {
-	Writer		own;
+	Writer		own = {0};
 	Writer	   *writer = call->writer ? call->writer : &own;
 	Event		event;
 	Digest		hash;
