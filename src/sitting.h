@@ -1,0 +1,45 @@
+/*-------------------------------------------------------------------------
+ *
+ * sitting.h
+ *	  The calls of a conversation that a map decides together.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef APPROVAL_SITTING_H
+#define APPROVAL_SITTING_H
+
+#include "answer.h"
+#include "decisions.h"
+
+/* One call of the conversation. */
+typedef struct Part
+{
+	Answered	answered;
+	const Entry *entry;			/* NULL: the map does not name it */
+	bool		mapped;			/* decided by the same map before */
+	Verdict		verdict;
+} Part;
+
+typedef struct Sitting
+{
+	Call	   *call;
+	const char *conversation_id;
+	Decisions	decisions;
+	const Digest *seen_set;
+	Digest		map_hash;
+	Digest		current_set;
+	bool		rest_done;		/* the rest was decided by the same map before */
+	int			count;
+	Part	   *parts;
+	int			applied;
+	int			unchanged;
+	StringInfoData unknown;		/* named, but there is no such call waiting */
+	StringInfoData missing;		/* waiting, but not named */
+} Sitting;
+
+extern bool sitting_open(Sitting *sitting);
+extern bool sitting_waits(const Part *part);
+extern void sitting_add_name(StringInfo list, const char *name);
+extern Step sitting_mismatch(Sitting *sitting, Reason reason);
+
+#endif							/* APPROVAL_SITTING_H */
