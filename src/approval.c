@@ -11,6 +11,7 @@
 
 #include "alone.h"
 #include "caller.h"
+#include "indexes.h"
 #include "notify.h"
 #include "registry.h"
 #include "request.h"
@@ -29,6 +30,7 @@ _PG_init(void)
 	store_init();
 	request_init();
 	table_init();
+	indexes_init();
 	caller_init();
 	registry_init();
 	notify_init();

@@ -36,6 +36,7 @@
 #include "compat.h"
 #include "errors.h"
 #include "event.h"
+#include "indexes.h"
 #include "row.h"
 #include "table.h"
 
@@ -325,6 +326,7 @@ void
 table_write_begin(Writer *writer)
 {
 	writer->estate = CreateExecutorState();
+	writer->targets = NIL;
 	writer->estate->es_output_cid = GetCurrentCommandId(true);
 	PushActiveSnapshot(GetTransactionSnapshot());
 	writer->estate->es_snapshot = GetActiveSnapshot();
@@ -338,12 +340,12 @@ table_write_end(Writer *writer)
 	ListCell   *cell;
 
 	AfterTriggerEndQuery(writer->estate);
-	foreach(cell, writer->estate->es_opened_result_relations)
+	foreach(cell, writer->targets)
 	{
-		ResultRelInfo *target = lfirst(cell);
+		Target	   *target = lfirst(cell);
 
-		ExecCloseIndices(target);
-		table_close(target->ri_RelationDesc, NoLock);
+		indexes_close(target);
+		table_close(target->info->ri_RelationDesc, NoLock);
 	}
 	ExecResetTupleTable(writer->estate->es_tupleTable, false);
 	PopActiveSnapshot();
@@ -361,36 +363,63 @@ only_own_check(Relation relation)
 		strcmp(constraints->check[0].ccname, psprintf("%s_sound", RelationGetRelationName(relation))) == 0;
 }
 
+static OwnRelation
+which_table(Relation relation)
+{
+	int			i;
+
+	/* not by OID: what we keep of those may be forgotten at any lock */
+	for (i = 0; i < OWN_TABLES - 1; i++)
+		if (strcmp(own_names[i], RelationGetRelationName(relation)) == 0)
+			break;
+	return (OwnRelation) i;
+}
+
 /*
  * A result relation with its indexes, open until the end.  The executor would
  * parse the text of each CHECK anew for every row; verbs call the C function
  * behind ours instead (sound.c).  If an administrator has added others, all of
  * them are tested.
  */
-static ResultRelInfo *
+static Target *
 open_target(Writer *writer, Relation relation, bool speculative)
 {
-	ResultRelInfo *target;
+	Target	   *target;
 	MemoryContext old;
 	ListCell   *cell;
 
-	foreach(cell, writer->estate->es_opened_result_relations)
+	foreach(cell, writer->targets)
 	{
 		target = lfirst(cell);
-		if (RelationGetRelid(target->ri_RelationDesc) == RelationGetRelid(relation))
+		if (RelationGetRelid(target->info->ri_RelationDesc) == RelationGetRelid(relation))
 			return target;
 	}
 	old = MemoryContextSwitchTo(writer->estate->es_query_cxt);
-	target = makeNode(ResultRelInfo);
-	InitResultRelInfo(target, relation, 0, NULL, 0);
+	target = palloc0(sizeof(Target));
+	target->speculative = speculative;
+	target->info = makeNode(ResultRelInfo);
+	InitResultRelInfo(target->info, relation, 0, NULL, 0);
 	if (only_own_check(relation))
-		target->compat_check_exprs = palloc0(sizeof(ExprState *));
-	ExecOpenIndices(target, speculative);
+		target->info->compat_check_exprs = palloc0(sizeof(ExprState *));
+	indexes_open(target, which_table(relation));
 	RelationIncrementReferenceCount(relation);
+	writer->targets = lappend(writer->targets, target);
 	writer->estate->es_opened_result_relations =
-		lappend(writer->estate->es_opened_result_relations, target);
+		lappend(writer->estate->es_opened_result_relations, target->info);
 	MemoryContextSwitchTo(old);
 	return target;
+}
+
+/* The target, with the indexes that this row goes into. */
+static ResultRelInfo *
+target_for(Writer *writer, Relation relation, bool speculative, TupleTableSlot *slot)
+{
+	Target	   *target = open_target(writer, relation, speculative);
+	MemoryContext old = MemoryContextSwitchTo(writer->estate->es_query_cxt);
+
+	indexes_choose(target, slot);
+	MemoryContextSwitchTo(old);
+	return target->info;
 }
 
 /* A row of ours; what was added and dropped again stays empty. */
@@ -432,8 +461,8 @@ check_written(TupleTableSlot *slot)
 void
 table_insert(Writer *writer, Relation relation, const Datum *values, const bool *nulls)
 {
-	ResultRelInfo *target = open_target(writer, relation, false);
 	TupleTableSlot *slot = row_slot(relation, values, nulls);
+	ResultRelInfo *target = target_for(writer, relation, false, slot);
 
 	ExecSimpleRelationInsert(target, writer->estate, slot);
 	check_written(slot);
@@ -446,9 +475,9 @@ void
 table_update(Writer *writer, Relation relation, ItemPointer tid,
 			 const Datum *values, const bool *nulls)
 {
-	ResultRelInfo *target = open_target(writer, relation, false);
 	TupleTableSlot *before = table_slot_create(relation, NULL);
 	TupleTableSlot *after = row_slot(relation, values, nulls);
+	ResultRelInfo *target = target_for(writer, relation, false, after);
 	EPQState	epq;
 
 	before->tts_tid = *tid;
@@ -514,8 +543,8 @@ bool
 table_insert_new(Writer *writer, Relation relation, OwnRelation index,
 				 const Datum *values, const bool *nulls)
 {
-	ResultRelInfo *target = open_target(writer, relation, true);
 	TupleTableSlot *slot = row_slot(relation, values, nulls);
+	ResultRelInfo *target = target_for(writer, relation, true, slot);
 	List	   *arbiters = list_make1_oid(table_oid(index));
 	ItemPointerData tid;
 	bool		inserted;

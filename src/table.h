@@ -48,7 +48,8 @@ typedef struct Found
 /* One or more rows being written, in one command. */
 typedef struct Writer
 {
-	EState	   *estate;			/* its result relations stay open to the end */
+	EState	   *estate;
+	List	   *targets;		/* of Target; they stay open to the end */
 } Writer;
 
 /* What we open on every call. */
