@@ -252,6 +252,17 @@ document_names(JsonbContainer *object, const char *name, const char *place,
 }
 
 bool
+document_names_has(const Names *names, const char *name)
+{
+	int			i;
+
+	for (i = 0; i < names->count; i++)
+		if (strcmp(names->names[i], name) == 0)
+			return true;
+	return false;
+}
+
+bool
 document_container(JsonbContainer *object, const char *name, const char *place,
 				   bool array, JsonbContainer **out, Problem *problem)
 {

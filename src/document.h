@@ -46,6 +46,7 @@ extern bool document_span(JsonbContainer *object, const char *name, const char *
 						  int64 *out, Problem *problem);
 extern bool document_names(JsonbContainer *object, const char *name, const char *place,
 						   Names *out, Problem *problem);
+extern bool document_names_has(const Names *names, const char *name);
 extern bool document_container(JsonbContainer *object, const char *name, const char *place,
 							   bool array, JsonbContainer **out, Problem *problem);
 

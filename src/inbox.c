@@ -94,17 +94,6 @@ typedef struct InboxPage
 	Ulid	   *ids;
 } InboxPage;
 
-static bool
-has_name(const Names *names, const char *name)
-{
-	int			i;
-
-	for (i = 0; i < names->count; i++)
-		if (strcmp(names->names[i], name) == 0)
-			return true;
-	return false;
-}
-
 /* Columns in which the empty text is a name like any other. */
 static bool
 may_be_empty(const char *name)
@@ -133,7 +122,7 @@ take_names(JsonbContainer *filters, const char *name, Names *out, Problem *probl
 			return document_problem(problem, document_place("$", name),
 									psprintf("must be a string of 1 to %d bytes, or an array of such", ARGS_KEY_LIMIT));
 		out->names[out->count] = pnstrdup(one->val.string.val, one->val.string.len);
-		if (!has_name(out, out->names[out->count]))
+		if (!document_names_has(out, out->names[out->count]))
 			out->count++;
 	}
 	return true;
@@ -256,7 +245,7 @@ seats_group(const Request *request, const Names *groups)
 
 	panel_of_request(request, &panel);
 	for (i = 0; i < panel.count; i++)
-		if (panel.seats[i].group && has_name(groups, panel.seats[i].group))
+		if (panel.seats[i].group && document_names_has(groups, panel.seats[i].group))
 			return true;
 	return false;
 }
@@ -280,7 +269,7 @@ matches_one(const Request *request, int n, const InboxPage *page)
 	if (n == MATCH_CLAIMED_BY && !is_claimed(request, page->now))
 		return false;
 	value = request_text(request, matches[n].column);
-	return value && has_name(names, value);
+	return value && document_names_has(names, value);
 }
 
 static bool
@@ -291,7 +280,7 @@ wanted(const Request *request, const InboxPage *page)
 	int			i;
 
 	if (status == INBOX_NOT ||
-		(page->statuses.count > 0 && !has_name(&page->statuses, status_words[status])) ||
+		(page->statuses.count > 0 && !document_names_has(&page->statuses, status_words[status])) ||
 		(page->older_than && proposed > page->now - page->older_than) ||
 		(page->newer_than && proposed < page->now - page->newer_than) ||
 		(page->call->caller->sight != SIGHT_TENANT &&
@@ -375,9 +364,9 @@ only_name(const InboxPage *page, int n)
 static void
 walk_tenant(InboxPage *page, Relation requests, const char *tenant)
 {
-	bool		waiting = page->statuses.count == 0 || has_name(&page->statuses, status_words[INBOX_PENDING]) ||
-	has_name(&page->statuses, status_words[INBOX_EXPIRED]);
-	bool		running = page->statuses.count == 0 || has_name(&page->statuses, status_words[INBOX_UNKNOWN]);
+	bool		waiting = page->statuses.count == 0 || document_names_has(&page->statuses, status_words[INBOX_PENDING]) ||
+	document_names_has(&page->statuses, status_words[INBOX_EXPIRED]);
+	bool		running = page->statuses.count == 0 || document_names_has(&page->statuses, status_words[INBOX_UNKNOWN]);
 
 	if (waiting && only_name(page, MATCH_ASSIGNEE))
 		walk(page, requests, OWN_REQUESTS_ASSIGNED, tenant, only_name(page, MATCH_ASSIGNEE));

@@ -176,7 +176,7 @@ wrong_role(const Tool *tool, const Subject *subject)
 	if (tool->roles.count == 0 || subject->nroles < 0)
 		return false;
 	for (i = 0; i < subject->nroles; i++)
-		if (tool_names_has(&tool->roles, subject->roles[i]))
+		if (document_names_has(&tool->roles, subject->roles[i]))
 			return false;
 	return true;
 }

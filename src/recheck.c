@@ -24,7 +24,7 @@ recheck_executor(Call *call, const Registered *registered)
 	{
 		const Names *executors = &registered->tools[i].executors;
 
-		if (executors->count == 0 || tool_names_has(executors, call->caller->login))
+		if (executors->count == 0 || document_names_has(executors, call->caller->login))
 			continue;
 		call_refuse(call, REASON_NOT_EXECUTOR);
 		return false;

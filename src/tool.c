@@ -233,14 +233,3 @@ tool_parse(Jsonb *document, bool known_only, Tool *tool, Problem *problem)
 		compile_keys(tool, problem) &&
 		take_parts(&document->root, tool, problem);
 }
-
-bool
-tool_names_has(const Names *names, const char *name)
-{
-	int			i;
-
-	for (i = 0; i < names->count; i++)
-		if (strcmp(names->names[i], name) == 0)
-			return true;
-	return false;
-}

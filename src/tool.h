@@ -103,7 +103,6 @@ typedef struct Tool
 } Tool;
 
 extern bool tool_parse(Jsonb *document, bool known_only, Tool *tool, Problem *problem);
-extern bool tool_names_has(const Names *names, const char *name);
 extern bool tool_expects_met(const Tool *tool, Jsonb *arguments);
 
 /* Parts of it, each with a file or a section of its own. */
