@@ -156,9 +156,9 @@ args_span(FunctionCallInfo fcinfo, int n, const char *name,
 	span = clock_span(PG_GETARG_INTERVAL_P(n));
 	if (span < least || span > most)
 		refuse_argument("", name, " is out of range", "out_of_range",
-						psprintf(",\"least_seconds\":%g,\"most_seconds\":%g",
+						psprintf(",\"least_seconds\":%.10g,\"most_seconds\":%.10g",
 								 least / (double) USECS_PER_SEC, most / (double) USECS_PER_SEC),
-						psprintf("Between %g and %g seconds.",
+						psprintf("Between %.10g and %.10g seconds.",
 								 least / (double) USECS_PER_SEC, most / (double) USECS_PER_SEC));
 	return span;
 }

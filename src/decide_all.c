@@ -64,7 +64,7 @@ rule_part(Sitting *sitting, Part *part, const Verdict *verdict)
 	switch (verdict_rule(&part->answered.call, &part->verdict))
 	{
 		case STEP_REFUSED:
-			return refuse_part(sitting, part);
+			return STEP_REFUSED;
 		case STEP_UNCHANGED:
 			part->answered.kind = ANSWERED_UNCHANGED;
 			sitting->unchanged++;
@@ -93,7 +93,7 @@ may_be_rest(Call *call, const Verdict *rest)
 {
 	if (!rest->approve || DatumGetInt32(call->request->values[REQ_APPROVALS_NEEDED]) == 1)
 		return true;
-	errors_member(&call->refusal, "problem", "what needs several people is approved by name only");
+	errors_member_constant(&call->refusal, "problem", "what needs several people is approved by name only");
 	call_refuse(call, REASON_BAD_DECISION);
 	return false;
 }
@@ -107,8 +107,7 @@ sit_on_waiting(Sitting *sitting, Part *part)
 
 	if (call->tampered)
 	{
-		call_refuse(call, REASON_ROW_TAMPERED);
-		return refuse_part(sitting, part);
+		return call_refuse(call, REASON_ROW_TAMPERED);
 	}
 	if (part->entry && verdict_own_edit_again(call, &part->entry->verdict))
 		return rule_part(sitting, part, &part->entry->verdict);
@@ -134,8 +133,12 @@ sit_on_decided(Sitting *sitting, Part *part)
 
 	if (part->entry ? !was_said(call, &part->entry->verdict) : !part->mapped)
 	{
-		if (part->entry)
+		/* one's own map again: this call was left to somebody else */
+		if (part->entry && !sitting->again)
+		{
 			sitting_add_name(&sitting->unknown, part->entry->tool_call_id);
+			sitting_add_ended(sitting, part);
+		}
 		call_refuse(call, call->effective.status == STATUS_EXPIRED ? REASON_EXPIRED : REASON_ALREADY_DECIDED);
 		return leave(part);
 	}
@@ -192,8 +195,8 @@ static bool
 check_rest(Sitting *sitting)
 {
 	const Verdict *rest = sitting->decisions.rest;
-	bool		again = sent_before(sitting);
 
+	sitting->again = sent_before(sitting);
 	if (rest == NULL)
 		return true;			/* each call is looked at by itself */
 	if (sitting->seen_set == NULL && rest->approve)
@@ -203,7 +206,7 @@ check_rest(Sitting *sitting)
 	}
 	if (sitting->seen_set && memcmp(sitting->seen_set, &sitting->current_set, sizeof(Digest)) == 0)
 		return true;
-	sitting->rest_done = again && (sitting->seen_set || sitting->decisions.count > 0);
+	sitting->rest_done = sitting->again && (sitting->seen_set || sitting->decisions.count > 0);
 	if (sitting->seen_set == NULL || sitting->rest_done)
 		return true;
 	sitting_mismatch(sitting, REASON_STALE_VIEW);
@@ -252,6 +255,7 @@ too_many_approvals(Sitting *sitting)
 static Step
 rule_parts(Sitting *sitting)
 {
+	Part	   *refused = NULL;
 	int			i;
 
 	for (i = 0; i < sitting->count; i++)
@@ -260,16 +264,18 @@ rule_parts(Sitting *sitting)
 		Step		step = sitting_waits(part) ? sit_on_waiting(sitting, part) : sit_on_decided(sitting, part);
 
 		CHECK_FOR_INTERRUPTS();
-		if (step == STEP_REFUSED)
-			return STEP_REFUSED;
+		if (step == STEP_REFUSED && refused == NULL)
+			refused = part;
 	}
 	look_for_unknown(sitting);
 
 	/* one's own map again, after the conversation has gone on */
-	if (sitting->unknown.len == 0 && sitting->applied == 0 && sitting->unchanged > 0)
+	if (sitting->unknown.len == 0 && refused == NULL && sitting->applied == 0 && sitting->unchanged > 0)
 		return STEP_UNCHANGED;
 	if (sitting->unknown.len > 0 || sitting->missing.len > 0)
 		return sitting_mismatch(sitting, REASON_DECISIONS_MISMATCH);
+	if (refused)
+		return refuse_part(sitting, refused);
 	if (sitting->applied == 0 && sitting->unchanged == 0)
 		return nothing_for_this_actor(sitting);
 	return too_many_approvals(sitting) ? STEP_REFUSED : STEP_WRITTEN;
@@ -319,14 +325,21 @@ sit(Call *call, Sitting *sitting)
 	return step;
 }
 
+/* Not of what was over before, and is not in the map. */
 static Answered *
-answers_of(const Sitting *sitting)
+answers_of(const Sitting *sitting, int *count)
 {
 	Answered   *answers = palloc(sizeof(Answered) * (sitting->count + 1));
 	int			i;
 
+	*count = 0;
 	for (i = 0; i < sitting->count; i++)
-		answers[i] = sitting->parts[i].answered;
+	{
+		const Part *part = &sitting->parts[i];
+
+		if (sitting_waits(part) || part->entry || part->mapped || part->answered.kind == ANSWERED_APPLIED)
+			answers[(*count)++] = part->answered;
+	}
 	return answers;
 }
 
@@ -335,12 +348,15 @@ approval_decide_all(PG_FUNCTION_ARGS)
 {
 	Call		call;
 	Sitting		sitting;
+	Answered   *answers;
+	int			count;
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	verb_begin(&call, fcinfo, "decide_all");
 	if (sit(&call, &sitting) == STEP_REFUSED)
 		errors_raise(&call.refusal);
-	answer_put((ReturnSetInfo *) fcinfo->resultinfo, answers_of(&sitting), sitting.count);
+	answers = answers_of(&sitting, &count);
+	answer_put((ReturnSetInfo *) fcinfo->resultinfo, answers, count);
 	verb_end(&call);
 	return (Datum) 0;
 }
@@ -350,10 +366,13 @@ try_sit(Call *call)
 {
 	Sitting		sitting;
 	Step		step = sit(call, &sitting);
+	Answered   *answers;
+	int			count;
 
 	if (step == STEP_REFUSED)
 		return step;
-	call->answers = answer_json(answers_of(&sitting), sitting.count);
+	answers = answers_of(&sitting, &count);
+	call->answers = answer_json(answers, count);
 	call->has_answers = true;
 	return step;
 }

@@ -28,7 +28,7 @@ Step
 decisions_bad(Call *call, const char *place, const char *problem)
 {
 	errors_member(&call->refusal, "place", place);
-	errors_member(&call->refusal, "problem", problem);
+	errors_member_constant(&call->refusal, "problem", problem);
 	return call_refuse(call, REASON_BAD_DECISION);
 }
 

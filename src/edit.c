@@ -149,7 +149,7 @@ edit_apply(Call *call, const Registered *registered, const Edited *edited)
 	}
 	if (!raise_quorum(request, &policy))
 	{
-		errors_member(&call->refusal, "problem", "needs more people or groups than a request can have");
+		errors_member_constant(&call->refusal, "problem", "needs more people or groups than a request can have");
 		return call_refuse(call, REASON_BAD_DECISION);
 	}
 	if (policy.policy_version)

@@ -112,6 +112,16 @@ errors_member_raw(Refusal *refusal, const char *key, const char *json)
 	appendStringInfo(refusal_extra(refusal), ",\"%s\":%s", key, json);
 }
 
+/* Adds a text of ours, readable as it stands; one that has quotes in it is escaped. */
+void
+errors_member_constant(Refusal *refusal, const char *key, const char *value)
+{
+	if (strpbrk(value, "\"\\"))
+		errors_member(refusal, key, value);
+	else
+		errors_member_raw(refusal, key, psprintf("\"%s\"", value));
+}
+
 /* Adds a string that came from anybody, or null. */
 void
 errors_member(Refusal *refusal, const char *key, const char *value)

@@ -22,7 +22,7 @@
 /* R(symbol, reason, http, message, hint) */
 #define APPROVAL_REASONS(R) \
 	R(NOT_ELIGIBLE, "not_eligible", 403, "this login may not do that", \
-	  "Another kind of login has to do it: see approval.logins and the page on security.") \
+	  "Another kind of login, or a member of the group that reviews this, has to do it: see approval.logins and approval.group_members.") \
 	R(SELF_APPROVAL, "self_approval", 403, "whoever asks for an action cannot decide on it", \
 	  "Let another person decide, over another login.") \
 	R(ACTOR_NOT_ALLOWED, "actor_not_allowed", 403, "this login may not speak for that actor", \
@@ -78,7 +78,7 @@
 	R(TOO_LARGE, "too_large", 422, "the action is too large", \
 	  "Send a reference instead of the content, or have approval.max_action_size raised.") \
 	R(BAD_DECISION, "bad_decision", 422, "this is not a decision", \
-	  "A verdict is approve or reject; arguments go with approve, a result with reject.") \
+	  "DETAIL names the problem. A verdict is approve or reject; arguments go with approve, a result with reject.") \
 	R(BAD_POLICY, "bad_policy", 422, "this is not an acceptable policy", \
 	  "DETAIL names the place.") \
 	R(COMMIT_FIRST, "commit_first", 422, "consume must commit before its permit is used", \
@@ -92,7 +92,7 @@
 	R(CLAIMED, "claimed", 423, "somebody else has claimed the request", \
 	  "Wait until the claim runs out, or ask its holder.") \
 	R(QUOTA, "quota", 429, "too many requests are waiting", \
-	  "Let pending requests be decided first.") \
+	  "DETAIL says of what; wait until pending requests are decided.") \
 	R(RUN_CLAIMED, "run_claimed", 409, "another orchestrator holds the run", \
 	  "Wait until its lease is over.") \
 	R(RUN_PAUSED, "run_paused", 409, "the conversation waits for decisions", \
@@ -121,6 +121,7 @@ typedef struct Refusal
 
 extern void errors_member(Refusal *refusal, const char *key, const char *value);
 extern void errors_member_time(Refusal *refusal, const char *key, TimestampTz value);
+extern void errors_member_constant(Refusal *refusal, const char *key, const char *value);
 extern void errors_member_raw(Refusal *refusal, const char *key, const char *json);
 extern void errors_escape(StringInfo out, const char *text);
 extern char *errors_detail(const Refusal *refusal);

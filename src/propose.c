@@ -12,6 +12,7 @@
 #include "admission.h"
 #include "args.h"
 #include "budget.h"
+#include "decisions.h"
 #include "event.h"
 #include "quota.h"
 #include "registry.h"
@@ -357,6 +358,8 @@ propose(Call *call)
 	Admission  *admission = palloc(sizeof(Admission));
 
 	args_check_name("tool_call_id", tool_call_id, ARGS_KEY_LIMIT);
+	if (strcmp(tool_call_id, DECISIONS_REST) == 0)
+		args_bad_value("tool_call_id", "* stands for the rest in a map of decisions.");
 	call_tenant(call, ARG_TENANT);
 	if (!call_actor(call, ARG_REQUESTED_BY, false))
 		return STEP_REFUSED;

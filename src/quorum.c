@@ -38,8 +38,8 @@ static Statement select_votes = {
 	" AND NOT EXISTS (SELECT FROM approval.policy_events e WHERE e.tenant OPERATOR(pg_catalog.=) $1"
 	" AND e.chain OPERATOR(pg_catalog.=) 'freeze' AND e.verb OPERATOR(pg_catalog.=) 'revoke_by'"
 	" AND e.subject OPERATOR(pg_catalog.=) v.actor AND e.at OPERATOR(pg_catalog.>=) v.at)"
-	" THEN " SEATS_OF("v.actor") " END"
-	" FROM (SELECT DISTINCT ON (d.actor) d.actor, d.at, d.verdict, d.review_hash, d.n"
+	" THEN " SEATS_OF("v.actor") " END, v.n, v.result"
+	" FROM (SELECT DISTINCT ON (d.actor) d.actor, d.at, d.verdict, d.review_hash, d.n, d.result"
 	" FROM approval.decisions d WHERE d.tenant OPERATOR(pg_catalog.=) $1"
 	" AND d.request_id OPERATOR(pg_catalog.=) $2::approval.ulid ORDER BY d.actor, d.n DESC) v",
 	.nparams = 4,
@@ -62,6 +62,26 @@ column(int row, int n, bool *isnull)
 	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, n, isnull);
 }
 
+/* The last one, and the last one that has a text for the model. */
+static void
+take_rejection(int row, const char *actor, Votes *votes)
+{
+	bool		isnull;
+	int			n = DatumGetInt32(column(row, 4, &isnull));
+	char	   *result = SPI_getvalue(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, 5);
+
+	if (n > votes->last_rejection)
+	{
+		votes->last_rejection = n;
+		votes->rejecter = actor;
+	}
+	if (result && n > votes->last_result)
+	{
+		votes->last_result = n;
+		votes->result = result;
+	}
+}
+
 static void
 take_vote(const Call *call, int row, Votes *votes)
 {
@@ -73,6 +93,7 @@ take_vote(const Call *call, int row, Votes *votes)
 
 	if (!approves)
 	{
+		take_rejection(row, actor, votes);
 		votes->own_rejection |= own;
 		if (!own)
 			votes->rejecters = lappend(votes->rejecters, actor);

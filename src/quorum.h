@@ -23,6 +23,10 @@ typedef struct Votes
 	SeatMask   *others;			/* others who approve what is shown */
 	int			rejections;		/* of others, whatever was shown then */
 	List	   *rejecters;		/* their names */
+	int			last_rejection; /* number of its event; 0: none */
+	const char *rejecter;		/* whose that is */
+	int			last_result;	/* of the last one with a text for the model */
+	const char *result;
 } Votes;
 
 extern void quorum_look(const Call *call, Votes *votes);

@@ -315,13 +315,31 @@ is_open(Effective effective)
 		effective.outcome == OUTCOME_IN_FLIGHT || effective.outcome == OUTCOME_UNKNOWN;
 }
 
-/* approve, reject, or nothing yet. */
+/* approve, reject, or nothing that holds. */
 static const char *
-verdict_word(const Request *request)
+verdict_word(Effective effective)
 {
-	if (request->nulls[REQ_DECIDED_AT])
-		return NULL;
-	return request->status == STATUS_REJECTED ? "reject" : "approve";
+	if (effective.status == STATUS_REJECTED)
+		return "reject";
+	return effective.status == STATUS_APPROVED || effective.status == STATUS_CONSUMED ? "approve" : NULL;
+}
+
+/* In words for the model. */
+static const char *
+why_not(const Request *request, Effective effective)
+{
+	switch (effective.status)
+	{
+		case STATUS_REVOKED:
+			return "The approval was taken back, and the call was not executed.";
+		case STATUS_CANCELLED:
+			return "The call was withdrawn, and not executed.";
+		case STATUS_EXPIRED:
+			return request->nulls[REQ_DECIDED_AT] ? "The call was not approved in time, and not executed." :
+				"The approval has lapsed, and the call was not executed.";
+		default:
+			return "The call was not approved and not executed.";
+	}
 }
 
 /* How a call that did not run stands in the conversation, ready to replay. */
@@ -341,7 +359,7 @@ not_executed_record(const Request *request, Effective effective)
 	appendStringInfo(&out, ",\"status\":\"%s\",\"executed\":\"no\",\"content\":",
 					 state_status_word(effective.status));
 	if (request->nulls[REQ_DENIAL])
-		appendStringInfoString(&out, "\"The call was not approved and not executed.\"");
+		appendStringInfo(&out, "\"%s\"", why_not(request, effective));
 	else
 	{
 		char	   *denial = request_text(request, REQ_DENIAL);
@@ -363,7 +381,7 @@ put_outcome(const Request *request, Effective effective, void *state)
 {
 	Outcomes   *outcomes = state;
 	Request		shown = *request;
-	const char *verdict = verdict_word(request);
+	const char *verdict = verdict_word(effective);
 	char	   *record = not_executed_record(request, effective);
 	bool		denied = effective.status == STATUS_REJECTED;
 	Datum		more[OUTCOMES_MORE] = {0};

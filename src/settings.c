@@ -234,7 +234,7 @@ settings_init(void)
 	 * read longer lists; rejections are not limited by it.
 	 */
 	DefineCustomIntVariable("approval.bulk_approvals",
-							"Approvals that one call of decide_many or decide_all may give together.",
+							"Approvals that one call of decide_many, or the rest of a decision map, may give together.",
 							NULL, &setting_bulk_approvals, 50, 1, 1000,
 							PGC_SUSET, 0, NULL, NULL, NULL);
 

@@ -37,7 +37,8 @@ static Statement select_waiting = {
 
 /* What was last decided by people in this conversation, for DETAIL. */
 static Statement select_decided = {
-	.sql = "SELECT r.tool_call_id, r.status, r.decided_by, r.decided_at FROM approval.requests r"
+	.sql = "SELECT r.tool_call_id, CASE WHEN r.status OPERATOR(pg_catalog.=) 'approved'"
+	" AND r.use_by OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp() THEN 'expired' ELSE r.status END, r.decided_by, r.decided_at FROM approval.requests r"
 	" WHERE r.tenant OPERATOR(pg_catalog.=) $1 AND r.conversation_id OPERATOR(pg_catalog.=) $2"
 	" AND r.decided_at IS NOT NULL AND r.cause OPERATOR(pg_catalog.<>) 'policy'"
 	" ORDER BY r.decided_at DESC, r.id DESC LIMIT $3",
@@ -168,6 +169,7 @@ sitting_open(Sitting *sitting)
 {
 	initStringInfo(&sitting->unknown);
 	initStringInfo(&sitting->missing);
+	initStringInfo(&sitting->ended);
 	hash_map(sitting);
 	return find_parts(sitting) && lock_parts(sitting);
 }
@@ -179,6 +181,17 @@ sitting_add_name(StringInfo list, const char *name)
 	if (list->len > 0)
 		appendStringInfoChar(list, ',');
 	errors_escape(list, name);
+}
+
+/* A call that is named and does not wait, with its state. */
+void
+sitting_add_ended(Sitting *sitting, const Part *part)
+{
+	const Call *call = &part->answered.call;
+
+	appendStringInfo(&sitting->ended, "%s{\"tool_call_id\":", sitting->ended.len > 0 ? "," : "");
+	errors_escape(&sitting->ended, request_text(call->request, REQ_TOOL_CALL_ID));
+	appendStringInfo(&sitting->ended, ",\"status\":\"%s\"}", state_status_word(call->effective.status));
 }
 
 static void
@@ -264,6 +277,7 @@ sitting_mismatch(Sitting *sitting, Reason reason)
 	errors_member(refusal, "conversation_id", sitting->conversation_id);
 	errors_member_raw(refusal, "unknown", psprintf("[%s]", sitting->unknown.data));
 	errors_member_raw(refusal, "missing", psprintf("[%s]", sitting->missing.data));
+	errors_member_raw(refusal, "ended", psprintf("[%s]", sitting->ended.data));
 	tell_waiting(sitting, refusal);
 	tell_decided(sitting, refusal);
 	return call_refuse(sitting->call, reason);

@@ -28,18 +28,22 @@ typedef struct Sitting
 	const Digest *seen_set;
 	Digest		map_hash;
 	Digest		current_set;
-	bool		rest_done;		/* the rest was decided by the same map before */
+	bool		again;			/* the same map was sent before */
+	bool		rest_done;		/* so the rest is decided */
 	int			count;
 	Part	   *parts;
 	int			applied;
 	int			unchanged;
 	StringInfoData unknown;		/* named, but there is no such call waiting */
 	StringInfoData missing;		/* waiting, but not named */
+	StringInfoData ended;		/* what became of those that are there, but do
+								 * not wait */
 } Sitting;
 
 extern bool sitting_open(Sitting *sitting);
 extern bool sitting_waits(const Part *part);
 extern void sitting_add_name(StringInfo list, const char *name);
+extern void sitting_add_ended(Sitting *sitting, const Part *part);
 extern Step sitting_mismatch(Sitting *sitting, Reason reason);
 
 #endif							/* APPROVAL_SITTING_H */

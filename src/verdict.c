@@ -9,6 +9,7 @@
 
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
+#include "utils/snapmgr.h"
 
 #include "event.h"
 #include "grant.h"
@@ -24,6 +25,14 @@ static Statement select_decisions = {
 	" WHERE d.tenant OPERATOR(pg_catalog.=) $1"
 	" AND d.request_id OPERATOR(pg_catalog.=) $2::approval.ulid"
 	" AND d.actor OPERATOR(pg_catalog.=) $3 ORDER BY d.n DESC",
+	.nparams = 3,
+	.types = {TEXTOID, UUIDOID, TEXTOID},
+};
+
+static Statement select_amended = {
+	.sql = "SELECT FROM approval.events e WHERE e.tenant OPERATOR(pg_catalog.=) $1"
+	" AND e.request_id OPERATOR(pg_catalog.=) $2::approval.ulid"
+	" AND e.kind OPERATOR(pg_catalog.=) 'amended' AND e.actor OPERATOR(pg_catalog.=) $3 LIMIT 1",
 	.nparams = 3,
 	.types = {TEXTOID, UUIDOID, TEXTOID},
 };
@@ -122,6 +131,25 @@ owner_may_confirm(const Request *request, const Registered *registered)
 	return registered->ntools > 0 && DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]) == 1;
 }
 
+/* Whether the actor has made another action of it, perhaps before others did. */
+static bool
+has_amended(const Call *call)
+{
+	Datum		values[3];
+	char		nulls[3];
+	bool		there;
+
+	if (request_text_is(call->request, REQ_EDITED_BY, call->actor))
+		return true;
+	param_text(values, nulls, 0, call->tenant);
+	param_ulid(values, nulls, 1, request_id(call->request));
+	param_text(values, nulls, 2, call->actor);
+	PushActiveSnapshot(GetLatestSnapshot());
+	there = store_read(&select_amended, values, nulls) > 0;
+	PopActiveSnapshot();
+	return there;
+}
+
 /* The requester in any guise: the login, the actor, the person behind it, or who made it another action. */
 static bool
 asks_for_itself(const Call *call, const Registered *registered)
@@ -131,7 +159,7 @@ asks_for_itself(const Call *call, const Registered *registered)
 	return (setting_separate_logins &&
 			request_text_is(request, REQ_REQUESTER_LOGIN, call->caller->login)) ||
 		request_text_is(request, REQ_REQUESTED_BY, call->actor) ||
-		request_text_is(request, REQ_EDITED_BY, call->actor) ||
+		(!request->nulls[REQ_EDITED_BY] && has_amended(call)) ||
 		(request_text_is(request, REQ_ON_BEHALF_OF, call->actor) &&
 		 !owner_may_confirm(request, registered));
 }
@@ -172,6 +200,16 @@ settle(Call *call, Status status, const char *cause)
 	request_set(request, REQ_DECIDED_AT, TimestampTzGetDatum(call->now));
 }
 
+/* It is over because of those who rejected it before: theirs is the decision. */
+static void
+settle_rejected(Call *call, const Votes *votes, const char *cause)
+{
+	settle(call, STATUS_REJECTED, cause);
+	if (votes->rejecter)
+		request_set_text(call->request, REQ_DECIDED_BY, votes->rejecter);
+	request_set_text(call->request, REQ_DENIAL, votes->result);
+}
+
 /* One voice more: enough of them decide, and so does it that there cannot be enough. */
 static const char *
 count_approval(Call *call, const Votes *votes, const Registered *registered, const char *kind)
@@ -189,7 +227,7 @@ count_approval(Call *call, const Votes *votes, const Registered *registered, con
 		return kind;
 	}
 	if (!quorum_reachable(call, votes, false, owner_may_confirm(request, registered)))
-		settle(call, STATUS_REJECTED, CAUSE_QUORUM_UNREACHABLE);
+		settle_rejected(call, votes, CAUSE_QUORUM_UNREACHABLE);
 	return strcmp(kind, EVENT_APPROVED) == 0 ? EVENT_VOTED : kind;
 }
 
@@ -201,7 +239,7 @@ stays_rejected(Call *call, const Votes *votes)
 
 	if (rejections < DatumGetInt32(call->request->values[REQ_REJECTIONS_NEEDED]))
 		return false;
-	settle(call, STATUS_REJECTED, CAUSE_VETO);
+	settle_rejected(call, votes, CAUSE_VETO);
 	return true;
 }
 
@@ -212,7 +250,7 @@ may_go_with_others(Call *call, const Verdict *verdict)
 	if (!verdict->in_bulk || !verdict->approve ||
 		DatumGetInt32(call->request->values[REQ_APPROVALS_NEEDED]) == 1)
 		return true;
-	errors_member(&call->refusal, "problem", "approves in bulk what needs several people");
+	errors_member_constant(&call->refusal, "problem", "approves in bulk what needs several people");
 	call_refuse(call, REASON_BAD_DECISION);
 	return false;
 }
@@ -256,7 +294,7 @@ rule_edit(Call *call, Verdict *verdict, const Registered *registered)
 			quorum_look(call, &votes);
 			if (!stays_rejected(call, &votes) &&
 				!quorum_reachable(call, &votes, true, owner_may_confirm(call->request, registered)))
-				settle(call, STATUS_REJECTED, CAUSE_QUORUM_UNREACHABLE);
+				settle_rejected(call, &votes, CAUSE_QUORUM_UNREACHABLE);
 			return STEP_WRITTEN;
 	}
 	return STEP_REFUSED;
@@ -281,7 +319,7 @@ rule_rejection(Call *call, Verdict *verdict, const Votes *votes, const Registere
 		settle(call, STATUS_REJECTED, CAUSE_QUORUM_UNREACHABLE);
 	else
 		return STEP_WRITTEN;
-	request_set_text(request, REQ_DENIAL, verdict->result);
+	request_set_text(request, REQ_DENIAL, verdict->result ? verdict->result : votes->result);
 	verdict->kind = EVENT_REJECTED;
 	return STEP_WRITTEN;
 }
@@ -310,8 +348,8 @@ on_current_view(const Request *request, const Verdict *verdict)
 
 /*
  * The same verdict again, while the row waits.  An approval is given anew where
- * it does not count any more, or where it is the last one now that somebody has
- * come back into the group.
+ * it does not count any more, where it is the last one now that somebody has
+ * come back into the group, or where so many have left that it ends the request.
  */
 static bool
 said_before(const Call *call, const Verdict *verdict, const Votes *votes)
@@ -328,7 +366,8 @@ said_before(const Call *call, const Verdict *verdict, const Votes *votes)
 		return votes->own_rejection &&
 			votes->rejections + 1 < DatumGetInt32(request->values[REQ_REJECTIONS_NEEDED]);
 	return votes->own_approval &&
-		quorum_filled(votes, true) < DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]);
+		quorum_filled(votes, true) < DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]) &&
+		quorum_reachable(call, votes, false, owner_may_confirm(request, find_tool(call)));
 }
 
 /* Whether the verdict is on what the row is now. */

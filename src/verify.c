@@ -181,8 +181,8 @@ verdict_of(const char *kind)
 
 /*
  * Whether a decision says what its event says.  What was seen is what the event
- * before it left; the text of the rejection that decided stands in the row, which
- * the digest covers.
+ * before it left; the text of the rejection that decided, or of one before it,
+ * stands in the row, which the digest covers.
  */
 static bool
 decision_sound(HeapTuple row, TupleDesc desc, const Event *event, const Event *before,
@@ -201,6 +201,7 @@ decision_sound(HeapTuple row, TupleDesc desc, const Event *event, const Event *b
 		same(digest_column(row, desc, DECISION_REVIEW), &event->review_hash) &&
 		same(digest_column(row, desc, DECISION_ACTION), &event->action_hash) &&
 		(strcmp(event->kind, EVENT_OBJECTED) == 0 ||
+		 (result == NULL && DatumGetInt32(request->values[REQ_REJECTIONS]) > 1) ||
 		 same_text(result, strcmp(event->kind, EVENT_REJECTED) == 0 ? request_text(request, REQ_DENIAL) : NULL));
 }
 

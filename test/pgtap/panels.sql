@@ -107,7 +107,7 @@ SELECT is(t.vote(:'i', 'bob', 'reject'), 'ok rejected 0/2 1 quorum_unreachable',
 SELECT t.ask('group') AS i \gset
 SELECT is(t.vote(:'i', 'alice'), 'ok pending 1/2 0', 'one of two');
 SELECT count(approval.remove_member('finance', a)) FROM unnest(ARRAY['user:bob', 'user:dave']) a \gset _
-SELECT is(t.vote(:'i', 'alice') || ', ' || (t.stored(:'i')).status, 'ok pending 1/2 0, pending', 'the others leave');
+SELECT is((t.stored(:'i')).status, 'pending', 'the others leave: that ends nothing by itself');
 SELECT count(approval.add_member('finance', a)) FROM unnest(ARRAY['user:dave']) a \gset _
 SELECT is(t.vote(:'i', 'dave'), 'ok approved 2/2 0 quorum', 'somebody comes back in time');
 SELECT approval.remove_member('finance', 'user:dave') \gset _
@@ -150,6 +150,8 @@ BEGIN
 	PERFORM approval.register_tool('veto', 'action', '{"edits":"tighten","edit_paths":["$.amount"],"rules":[{"condition":"$.amount == 1","mode":"review","rejections_needed":2},{"mode":"review"}]}');
 	PERFORM approval.register_tool('wide', 'action', '{"rules":[{"condition":"$.amount == 1","mode":"review","reviewers":{"finance":60,"b":1}},{"mode":"review","reviewers":{"legal":60,"c":1}}]}');
 	PERFORM approval.register_tool('many', 'action', '{"rules":[{"condition":"$.amount == 1","mode":"review","reviewers":{"finance":1,"a":1,"b":1,"c":1,"d":1}},{"mode":"review","reviewers":{"e":1,"f":1,"g":1,"h":1}}]}');
+	PERFORM approval.register_tool('lone2', 'action', '{"reviewer_group":"pair","approvals_needed":2}');
+	PERFORM approval.register_tool('tight2', 'action', '{"edits":"tighten","edit_paths":["$.amount"]}');
 	PERFORM approval.register_tool('lone', 'action', '{"reviewer_group":"pair","rejections_needed":2}');
 	PERFORM approval.register_tool('strict', 'action', '{"reviewer_group":"pair","approvals_needed":2,"edits":"tighten","edit_paths":["$.amount"]}');
 	PERFORM approval.add_member('pair', a) FROM unnest(ARRAY['user:alice', 'user:bob']) a;
@@ -179,6 +181,27 @@ SELECT is(t.vote(:'i', 'bob', 'reject'), 'ok rejected 0/1 1 quorum_unreachable',
 SELECT t.ask('strict') AS i \gset
 SELECT is(t.vote(:'i', 'alice', 'approve', $$arguments => '{"amount":1,"x":1}'$$), 'ok rejected 0/2 0 quorum_unreachable', 'nor is who makes another action of it');
 SELECT ok((approval.verify_request(:'i')).ok, 'whole');
+-- nobody is left, and the vote is given again
+SELECT t.ask('lone2') AS i \gset
+SELECT is(t.vote(:'i', 'alice'), 'ok pending 1/2 0', 'one of two');
+SELECT approval.remove_member('pair', 'user:bob') \gset _
+SELECT is(t.vote(:'i', 'alice'), 'ok rejected 1/2 0 quorum_unreachable', 'again, when the other one has left');
+SELECT approval.add_member('pair', 'user:bob') \gset _
+-- whose decision it is, and what the model is told
+SELECT t.ask('veto') AS i \gset
+SELECT is(t.vote(:'i', 'alice', 'reject', $$result => 'because'$$) || ', ' || t.vote(:'i', 'bob', 'approve', $$arguments => '{"amount":2}'$$), 'ok pending 0/1 1, ok rejected 0/1 1 veto', 'a rejection that an edit completes');
+SELECT is(concat_ws(' ', (t.stored(:'i')).decided_by, (t.stored(:'i')).denial, (approval.verify_request(:'i')).ok), 'user:alice because t', 'is that of who rejected');
+SELECT t.ask('votes') AS i \gset
+SELECT is(t.vote(:'i', 'alice', 'reject', $$result => 'one'$$) || ', ' || t.vote(:'i', 'bob', 'reject'), 'ok pending 0/2 1, ok rejected 0/2 2 veto', 'only the first has a text');
+SELECT is(concat_ws(' ', (t.stored(:'i')).decided_by, (t.stored(:'i')).denial, (approval.verify_request(:'i')).ok), 'user:bob one t', 'the model gets it');
+SELECT t.ask('votes') AS i \gset
+SELECT t.vote(:'i', 'alice', 'reject', $$result => 'one'$$) AS a, t.vote(:'i', 'bob', 'reject', $$result => 'two'$$) AS b \gset
+SELECT is(concat_ws(' ', (t.stored(:'i')).denial, (approval.verify_request(:'i')).ok), 'two t', 'the last text');
+-- who made another action of it stays a requester, whatever others make of it then
+SELECT t.ask('tight2') AS i \gset
+SELECT is(t.vote(:'i', 'alice', 'approve', $$arguments => '{"amount":1,"b":2}'$$) || ', ' || t.vote(:'i', 'bob', 'approve', $$arguments => '{"amount":1,"b":3}'$$), 'ok pending 0/1 0, ok pending 0/1 0', 'two editors');
+SELECT is(t.vote(:'i', 'carol', 'approve', $$arguments => '{"amount":1,"b":2}'$$) || ', ' || t.vote(:'i', 'alice') || ', ' || t.vote(:'i', 'bob'), 'ok pending 0/1 0, PT403 self_approval pending 0/1 0, PT403 self_approval pending 0/1 0', 'a third one takes up the words of the first');
+SELECT is(t.vote(:'i', 'dave'), 'ok approved 1/1 0 person', 'somebody else approves');
 -- almost the same name
 SELECT is(t.says('web', format('approval.approve(%L, %L, actor => %L)', t.ask('votes'), repeat('0', 64), a)), '22023', 'an actor with a blank: ' || to_json(a)) FROM unnest(ARRAY['user:alice ', ' user:alice', E'user:alice\t', E'user:alice\n']) a;
 SELECT is(t.says('agent', $$approval.propose('blank', 'votes', '{}', on_behalf_of => 'user:alice ')$$), '22023', 'nor is it a person behind a proposal');

@@ -52,8 +52,10 @@ SELECT is(o ->> key, value, format('edited: %s', key)) FROM t.outcome(:'edited')
 SELECT is(o ->> key, value, format('rejected with a text: %s', key)) FROM t.outcome(:'denied') AS o, (VALUES ('verdict', 'reject'), ('edited', 'false'), ('stop', 'false'), ('denial', 'Ask "less".')) AS v(key, value);
 SELECT is(o -> 'record', jsonb_build_object('tool_call_id', o ->> 'tool_call_id', 'status', 'rejected', 'executed', 'no', 'content', 'Ask "less".'), 'and its record stands ready') FROM t.outcome(:'denied') AS o;
 SELECT is((o ->> 'stop', o ->> 'verdict', o #>> '{record,content}')::text, (stop, verdict, content)::text, state || ': stop, verdict, record') FROM t.states, LATERAL t.outcome(id) AS o,
-	LATERAL (SELECT CASE WHEN state IN ('rejected') THEN 'true' ELSE 'false' END AS stop, CASE WHEN state = 'rejected' THEN 'reject' WHEN state IN ('pending', 'late', 'cancelled') THEN NULL ELSE 'approve' END AS verdict,
-		CASE WHEN state IN ('rejected', 'cancelled', 'revoked', 'late', 'stale') THEN 'The call was not approved and not executed.' END AS content) AS w;
+	LATERAL (SELECT CASE WHEN state IN ('rejected') THEN 'true' ELSE 'false' END AS stop, CASE WHEN state = 'rejected' THEN 'reject' WHEN state IN ('pending', 'late', 'cancelled', 'revoked', 'stale') THEN NULL ELSE 'approve' END AS verdict,
+		CASE state WHEN 'rejected' THEN 'The call was not approved and not executed.' WHEN 'cancelled' THEN 'The call was withdrawn, and not executed.'
+			WHEN 'revoked' THEN 'The approval was taken back, and the call was not executed.' WHEN 'late' THEN 'The call was not approved in time, and not executed.'
+			WHEN 'stale' THEN 'The approval has lapsed, and the call was not executed.' END AS content) AS w;
 SELECT is((SELECT array_agg(s.state ORDER BY s.state) FROM jsonb_array_elements((t.as('agent', format('approval.outcomes('''', open_only => %L)', word))).rows) x JOIN t.states s ON s.id::text = x ->> 'id'),
 	CASE WHEN word IN ('true', 'on', '1', 'yes') THEN ARRAY['approved', 'in_flight', 'lost', 'pending', 'unknown'] ELSE (SELECT array_agg(state ORDER BY state) FROM t.states) END, format('open_only %L', word))
   FROM unnest(ARRAY['true', 'on', '1', 'yes', 'false', '', NULL]) AS word;
