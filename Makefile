@@ -35,10 +35,13 @@ endif
 PG_CONFIG ?= pg_config
 export PG_CONFIG
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+INCLUDEDIR_SERVER := $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)
 
-ifneq ($(wildcard $(PGXS)),)
+ifeq ($(and $(wildcard $(PGXS)),$(wildcard $(INCLUDEDIR_SERVER)/postgres.h)),)
+NO_SERVER = yes
+endif
 
-INCLUDEDIR_SERVER := $(shell $(PG_CONFIG) --includedir-server)
+ifndef NO_SERVER
 
 # No bitcode for the server's JIT unless asked for: make with_llvm=yes
 ifneq ($(origin with_llvm),command line)

@@ -9,8 +9,8 @@ say() { printf '%s\n' "$*"; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
 # pg_config of the server to use: $PG_CONFIG, else the one in PATH, else the
-# newest of Debian's.  Only one that can build counts (libpq-dev brings
-# another).
+# newest of Debian's.  Only one that can build counts: libpq-dev brings
+# another, and Debian's client packages have PGXS without any headers.
 find_pg_config()
 {
 	local c list
@@ -22,7 +22,8 @@ find_pg_config()
 	fi
 	for c in $list; do
 		c=$(command -v "$c") || continue
-		[ -f "$("$c" --pgxs 2>/dev/null)" ] && [ -x "$("$c" --bindir)/postgres" ] || continue
+		[ -f "$("$c" --pgxs 2>/dev/null)" ] && [ -x "$("$c" --bindir)/postgres" ] &&
+			[ -f "$("$c" --includedir-server)/postgres.h" ] || continue
 		printf '%s\n' "$c"
 		return 0
 	done
