@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "miscadmin.h"
 
 #include "alone.h"
 #include "caller.h"
@@ -18,6 +19,9 @@
 #include "settings.h"
 #include "store.h"
 #include "table.h"
+#include "worker_hooks.h"
+#include "worker_launcher.h"
+#include "worker_shmem.h"
 
 PG_MODULE_MAGIC;
 
@@ -35,4 +39,9 @@ _PG_init(void)
 	registry_init();
 	notify_init();
 	alone_init();
+	worker_hooks_init();
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	worker_shmem_init();
+	worker_launcher_init();
 }

@@ -85,6 +85,27 @@
 #define compat_check_exprs ri_ConstraintExprs
 #endif
 
+/* 17: backends are numbered from 0, and PGPROC lost its own number */
+#if PG_VERSION_NUM >= 170000
+#define MY_PROC_NUMBER MyProcNumber
+#else
+#define MY_PROC_NUMBER (MyProc->pgprocno)
+#endif
+
+/* 16: one function for the owners of all kinds of objects */
+#if PG_VERSION_NUM >= 160000
+#define compat_owns_database(oid) object_ownercheck(DatabaseRelationId, oid, GetUserId())
+#else
+#define compat_owns_database(oid) pg_database_ownercheck(oid, GetUserId())
+#endif
+
+/* 17: wait events of extensions have names of their own */
+#if PG_VERSION_NUM >= 170000
+#define compat_wait_event(name) WaitEventExtensionNew(name)
+#else
+#define compat_wait_event(name) PG_WAIT_EXTENSION
+#endif
+
 /* 18: ExecutorRun lost its execute_once */
 #if PG_VERSION_NUM >= 180000
 #define EXECUTOR_RUN_ARGS QueryDesc *queryDesc, ScanDirection direction, uint64 count

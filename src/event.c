@@ -114,6 +114,16 @@ event_client(void)
 	return MyProcPort ? MyProcPort->remote_host : NULL;
 }
 
+/*
+ * Where transaction ids of an event mean something: this database of this
+ * server.  A copy of the database, on whatever server, is another place.
+ */
+int64
+event_origin(void)
+{
+	return (int64) (GetSystemIdentifier() ^ ((uint64) MyDatabaseId * UINT64CONST(0x9E3779B97F4A7C15)));
+}
+
 static void
 set_text(Datum *values, bool *nulls, EventColumn column, const char *value)
 {
@@ -134,7 +144,7 @@ event_values(const Event *event, const Digest *hash, Datum *values, bool *nulls)
 	values[EV_N] = Int32GetDatum(event->n);
 	values[EV_SEQ] = Int64GetDatum(nextval_internal(table_oid(OWN_EVENTS_SEQUENCE), false));
 	values[EV_XID] = FullTransactionIdGetDatum(GetTopFullTransactionId());
-	values[EV_ORIGIN] = Int64GetDatum((int64) GetSystemIdentifier());
+	values[EV_ORIGIN] = Int64GetDatum(event_origin());
 	values[EV_AT] = TimestampTzGetDatum(event->at);
 	set_text(values, nulls, EV_KIND, event->kind);
 	set_text(values, nulls, EV_ACTOR, event->actor);

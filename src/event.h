@@ -37,6 +37,8 @@
 #define EVENT_ASSIGNED "assigned"
 #define EVENT_COMMENTED "commented"
 #define EVENT_EXTENDED "extended"
+#define EVENT_REMINDED "reminded"
+#define EVENT_ESCALATED "escalated"
 
 /* The same on a row that was not what its digest said. */
 #define EVENT_COMPLETED_TAMPERED "completed_tampered"
@@ -79,5 +81,6 @@ extern const ColumnInfo event_columns[EV_COUNT];
 extern void event_hash(const Event *event, Digest *out);
 extern void event_values(const Event *event, const Digest *hash, Datum *values, bool *nulls);
 extern const char *event_client(void);
+extern int64 event_origin(void);
 
 #endif							/* APPROVAL_EVENT_H */

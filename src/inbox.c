@@ -247,7 +247,7 @@ seats_group(const Request *request, const Names *groups)
 	for (i = 0; i < panel.count; i++)
 		if (panel.seats[i].group && document_names_has(groups, panel.seats[i].group))
 			return true;
-	return false;
+	return panel.stand_in && document_names_has(groups, panel.stand_in);
 }
 
 static bool
@@ -434,6 +434,8 @@ made_column(const char *name, const Request *request, const InboxPage *page, Dat
 		*value = text_or_null(state_outcome_word(effective.outcome), isnull);
 	else if (strcmp(name, "claimed_by") == 0)
 		*value = text_or_null(is_claimed(request, page->now) ? request_text(request, REQ_CLAIMED_BY) : NULL, isnull);
+	else if (strcmp(name, "escalated_to") == 0)
+		*value = text_or_null(request->nulls[REQ_ESCALATED_AT] ? NULL : request_text(request, REQ_ESCALATE_TO), isnull);
 	else if (strcmp(name, "unverified") == 0)
 		*value = unverified();
 	else if (strcmp(name, "diff") == 0)

@@ -31,9 +31,10 @@ static Statement select_seats = {
 	" FROM pg_catalog.unnest($3) WITH ORDINALITY g(name, o)"
 	" WHERE g.name IS NULL OR EXISTS (SELECT FROM approval.members m"
 	" WHERE m.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[$1, '*'])"
-	" AND m.reviewer_group OPERATOR(pg_catalog.=) g.name AND m.actor OPERATOR(pg_catalog.=) $2)",
-	.nparams = 3,
-	.types = {TEXTOID, TEXTOID, TEXTARRAYOID},
+	" AND m.reviewer_group OPERATOR(pg_catalog.=) ANY (ARRAY[g.name, $4])"
+	" AND m.actor OPERATOR(pg_catalog.=) $2)",
+	.nparams = 4,
+	.types = {TEXTOID, TEXTOID, TEXTARRAYOID, TEXTOID},
 };
 
 static Statement insert_member = {
@@ -82,17 +83,19 @@ members_groups(const Panel *panel)
 SeatMask
 members_seats(const char *tenant, const Panel *panel, const char *actor)
 {
-	Datum		values[3];
+	Datum		values[4];
+	char		nulls[4] = {' ', ' ', ' ', ' '};
 	SeatMask	mask;
 	bool		isnull;
 
-	if (panel->count == 1)
+	if (panel->count == 1 && panel->stand_in == NULL)
 		return panel->seats[0].group == NULL || members_has(tenant, panel->seats[0].group, actor) ? 1 : 0;
 	values[0] = CStringGetTextDatum(tenant);
 	values[1] = CStringGetTextDatum(actor);
 	values[2] = members_groups(panel);
+	param_text(values, nulls, 3, panel->stand_in);
 	PushActiveSnapshot(GetLatestSnapshot());
-	store_read(&select_seats, values, NULL);
+	store_read(&select_seats, values, nulls);
 	PopActiveSnapshot();
 	mask = (SeatMask) DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
 	return isnull ? 0 : mask;

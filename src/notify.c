@@ -28,6 +28,9 @@
 #include "notify.h"
 #include "param.h"
 #include "settings.h"
+#include "wait.h"
+#include "worker_hooks.h"
+#include "worker_shmem.h"
 
 /* Rows of approval.keys. */
 #define KEY_CHANNELS "channels"
@@ -192,26 +195,51 @@ channel_name(char kind, const char *tenant, const char *key)
 	return psprintf("approval_%c_%.*s", kind, CHANNEL_DIGITS, hex);
 }
 
-/* Announces a change that has been written; it is heard at commit. */
+/* Who rings: auto is the worker if there can be one. */
+NotifyMode
+notify_mode(void)
+{
+	if (setting_notify != NOTIFY_AUTO)
+		return (NotifyMode) setting_notify;
+	return worker_available() ? NOTIFY_WORKER : NOTIFY_TRANSACTION;
+}
+
+/* Rings for one change, with the store open; it is heard at commit. */
+void
+notify_announce(const char *tenant, const char *conversation, const Ulid *id,
+				const char *kind, const char *status)
+{
+	char		text[ULID_TEXT_LEN + 1];
+	char	   *payload;
+
+	ulid_to_text(id, text);
+	payload = psprintf("{\"id\":\"%s\",\"event\":\"%s\",\"status\":\"%s\"}", text, kind, status);
+	notify_tenant_exists(tenant);
+	Async_Notify(channel_name('t', tenant, NULL), payload);
+	if (conversation[0] != '\0')
+		Async_Notify(channel_name('c', tenant, conversation), payload);
+	Async_Notify(CHANNEL_ALL, has_tenants ? "{}" : payload);
+}
+
+/* A change has been written: it is announced at commit, or soon after. */
 void
 notify_ring(const Call *call, const char *kind)
 {
-	char		id[ULID_TEXT_LEN + 1];
-	char	   *payload;
-	char	   *conversation;
+	const Request *request = call->request;
+	char	   *conversation = request_text(request, REQ_CONVERSATION_ID);
 
-	if (setting_notify == NOTIFY_OFF)
-		return;
-	ulid_to_text(request_id(call->request), id);
-	payload = psprintf("{\"id\":\"%s\",\"event\":\"%s\",\"status\":\"%s\"}",
-					   id, kind, state_status_word(call->request->status));
-	conversation = request_text(call->request, REQ_CONVERSATION_ID);
-
-	notify_tenant_exists(call->tenant);
-	Async_Notify(channel_name('t', call->tenant, NULL), payload);
-	if (conversation[0] != '\0')
-		Async_Notify(channel_name('c', call->tenant, conversation), payload);
-	Async_Notify(CHANNEL_ALL, has_tenants ? "{}" : payload);
+	wait_touch(call->tenant, request_id(request), conversation);
+	switch (notify_mode())
+	{
+		case NOTIFY_WORKER:
+			worker_event();
+			break;
+		case NOTIFY_OFF:
+			break;
+		default:
+			notify_announce(call->tenant, conversation, request_id(request), kind,
+							state_status_word(request->status));
+	}
 }
 
 /* channel(scope, key, tenant): the name to LISTEN on */

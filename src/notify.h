@@ -8,9 +8,13 @@
 #ifndef APPROVAL_NOTIFY_H
 #define APPROVAL_NOTIFY_H
 
+#include "settings.h"
 #include "verb.h"
 
 extern void notify_init(void);
+extern NotifyMode notify_mode(void);
+extern void notify_announce(const char *tenant, const char *conversation, const Ulid *id,
+							const char *kind, const char *status);
 extern void notify_ring(const Call *call, const char *kind);
 extern void notify_tenant_exists(const char *tenant);
 

@@ -24,6 +24,7 @@ void
 panel_set(Panel *panel, const char *group, int needed)
 {
 	panel->count = 1;
+	panel->stand_in = NULL;
 	panel->seats[0].group = group && strcmp(group, PANEL_ANYBODY) != 0 ? group : NULL;
 	panel->seats[0].needed = needed;
 }
@@ -37,6 +38,7 @@ panel_parse(JsonbContainer *object, const char *place, Panel *panel, Problem *pr
 	JsonbValue	key;
 
 	panel->count = 0;
+	panel->stand_in = NULL;
 	if (JsonContainerSize(object) < 1 || JsonContainerSize(object) > PANEL_SEATS)
 		return document_problem(problem, place, psprintf("must name 1 to %d groups", PANEL_SEATS));
 	while ((token = JsonbIteratorNext(&it, &key, true)) != WJB_DONE)
@@ -246,6 +248,8 @@ panel_copy(Panel *panel)
 	for (i = 0; i < panel->count; i++)
 		if (panel->seats[i].group)
 			panel->seats[i].group = pstrdup(panel->seats[i].group);
+	if (panel->stand_in)
+		panel->stand_in = pstrdup(panel->stand_in);
 }
 
 static int
@@ -285,6 +289,14 @@ panel_text(const Panel *panel)
 	return out.data;
 }
 
+/* Once a request has been escalated, that group may do what the others may. */
+static void
+take_stand_in(const Request *request, Panel *panel)
+{
+	if (!request->nulls[REQ_ESCALATED_AT])
+		panel->stand_in = request_text(request, REQ_ESCALATE_TO);
+}
+
 /* A panel of one group stands in two columns, any other in a third. */
 void
 panel_of_request(const Request *request, Panel *panel)
@@ -296,11 +308,13 @@ panel_of_request(const Request *request, Panel *panel)
 	{
 		panel_set(panel, request_text(request, REQ_REVIEWER_GROUP),
 				  DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]));
+		take_stand_in(request, panel);
 		return;
 	}
 	json = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(request_text(request, REQ_REVIEWERS))));
 	if (!JB_ROOT_IS_OBJECT(json) || !panel_parse(&json->root, "$", panel, &problem))
 		elog(ERROR, "a request has reviewers that no verb wrote");
+	take_stand_in(request, panel);
 }
 
 void

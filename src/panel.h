@@ -30,6 +30,8 @@ typedef struct Panel
 {
 	int			count;
 	Seats		seats[PANEL_SEATS];
+	const char *stand_in;		/* a group whose members may take any seat, or
+								 * NULL */
 } Panel;
 
 /* The seats that a person may take, as bits. */

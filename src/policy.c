@@ -235,6 +235,9 @@ evaluate_tool(const Tool *tool, Subject *subject, Policy *policy)
 	policy->summary_template = tool->summary_template;
 	policy->decide_within = span_or(tool->decide_within, setting_decide_within);
 	policy->use_within = span_or(tool->use_within, setting_use_within);
+	policy->remind_before = tool->remind_before;
+	policy->escalate_after = tool->escalate_after;
+	policy->escalate_to = tool->escalate_to;
 	evaluate_rules(tool, subject, policy);
 	why = suspicion(tool, subject);
 	if (why == GATE_RULE || policy->mode == MODE_DENY)
@@ -263,6 +266,22 @@ keep_doubt(Policy *policy, const Policy *row)
 	policy->gate_reason = row->gate_reason;
 	policy->rule = 0;
 	policy->rule_reason = NULL;
+}
+
+/*
+ * An escalation lets more people in, so both rows have to want it, and the
+ * later one counts; a reminder only says something, so the earlier one does.
+ */
+static void
+combine_timers(Policy *policy, const Policy *other)
+{
+	policy->remind_before = Max(policy->remind_before, other->remind_before);
+	policy->escalate_after = Max(policy->escalate_after, other->escalate_after);
+	if (policy->escalate_to && other->escalate_to &&
+		strcmp(policy->escalate_to, other->escalate_to) == 0)
+		return;
+	policy->escalate_after = 0;
+	policy->escalate_to = NULL;
 }
 
 /*
@@ -297,6 +316,7 @@ combine(Policy *policy, const Policy *other)
 	policy->retired = own.retired || other->retired;
 	policy->decide_within = Min(own.decide_within, other->decide_within);
 	policy->use_within = Min(own.use_within, other->use_within);
+	combine_timers(policy, other);
 	if (own.summary_template == NULL)
 		policy->summary_template = other->summary_template;
 	if (strcmp(other->effect, "external") == 0)
@@ -341,6 +361,7 @@ keep_strings(Policy *policy)
 	policy->risk = own_copy(policy->risk);
 	policy->effect = own_copy(policy->effect);
 	panel_copy(&policy->panel);
+	policy->escalate_to = own_copy(policy->escalate_to);
 	policy->summary_template = own_copy(policy->summary_template);
 }
 

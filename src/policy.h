@@ -80,6 +80,9 @@ typedef struct Policy
 	int			rejections_needed;
 	int64		decide_within;	/* microseconds */
 	int64		use_within;
+	int64		remind_before;	/* 0: no reminder */
+	int64		escalate_after; /* 0: no escalation */
+	const char *escalate_to;	/* a group */
 	const char *summary_template;
 	bool		frozen;
 	bool		retired;

@@ -208,6 +208,19 @@ set_policy(Request *request, const Policy *policy)
 	request_set(request, REQ_USE_WITHIN, Int64GetDatum(policy->use_within));
 }
 
+/* What is to happen while it waits; not what would come after the deadline. */
+static void
+set_timers(Call *call, Request *request, const Policy *policy, int64 decide_within)
+{
+	if (policy->remind_before > 0)
+		request_set(request, REQ_REMIND_AT,
+					TimestampTzGetDatum(call->now + Max(decide_within - policy->remind_before, 0)));
+	if (policy->escalate_after == 0)
+		return;
+	request_set_text(request, REQ_ESCALATE_TO, policy->escalate_to);
+	request_set(request, REQ_ESCALATE_AT, TimestampTzGetDatum(call->now + policy->escalate_after));
+}
+
 /* What policy makes of it, and the deadlines that follow. */
 static void
 apply_admission(Call *call, Request *request, Admission *admission)
@@ -233,7 +246,10 @@ apply_admission(Call *call, Request *request, Admission *admission)
 	request_set(request, REQ_PROPOSED_AT, TimestampTzGetDatum(call->now));
 	request_set(request, REQ_EXPIRES_AT, TimestampTzGetDatum(call->now + decide_within));
 	if (policy->mode == MODE_REVIEW)
+	{
 		request_move(request, STATUS_PENDING, NULL);
+		set_timers(call, request, policy, decide_within);
+	}
 	else
 		decided_by_policy(call, request, policy);
 }

@@ -27,7 +27,8 @@
 	" FROM pg_catalog.unnest($4) WITH ORDINALITY g(name, o)" \
 	" WHERE g.name IS NULL OR EXISTS (SELECT FROM approval.members m" \
 	" WHERE m.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[$1, '*'])" \
-	" AND m.reviewer_group OPERATOR(pg_catalog.=) g.name AND m.actor OPERATOR(pg_catalog.=) " actor "))"
+	" AND m.reviewer_group OPERATOR(pg_catalog.=) ANY (ARRAY[g.name, $5])" \
+	" AND m.actor OPERATOR(pg_catalog.=) " actor "))"
 
 static Statement select_votes = {
 	.sql = "SELECT v.actor, v.verdict OPERATOR(pg_catalog.=) 'approve', CASE WHEN v.verdict OPERATOR(pg_catalog.=) 'approve'"
@@ -42,18 +43,18 @@ static Statement select_votes = {
 	" FROM (SELECT DISTINCT ON (d.actor) d.actor, d.at, d.verdict, d.review_hash, d.n, d.result"
 	" FROM approval.decisions d WHERE d.tenant OPERATOR(pg_catalog.=) $1"
 	" AND d.request_id OPERATOR(pg_catalog.=) $2::approval.ulid ORDER BY d.actor, d.n DESC) v",
-	.nparams = 4,
-	.types = {TEXTOID, UUIDOID, TEXTOID, TEXTARRAYOID},
+	.nparams = 5,
+	.types = {TEXTOID, UUIDOID, TEXTOID, TEXTARRAYOID, TEXTOID},
 };
 
 /* The members of the groups of $4, as far as we look, and their seats. */
 static Statement select_members = {
 	.sql = "SELECT m.actor, pg_catalog.bit_or(1 OPERATOR(pg_catalog.<<) (g.o::pg_catalog.int4 OPERATOR(pg_catalog.-) 1))"
 	" FROM approval.members m JOIN pg_catalog.unnest($2) WITH ORDINALITY g(name, o)"
-	" ON m.reviewer_group OPERATOR(pg_catalog.=) g.name"
+	" ON m.reviewer_group OPERATOR(pg_catalog.=) ANY (ARRAY[g.name, $4])"
 	" WHERE m.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[$1, '*']) GROUP BY m.actor LIMIT $3",
-	.nparams = 3,
-	.types = {TEXTOID, TEXTARRAYOID, INT8OID},
+	.nparams = 4,
+	.types = {TEXTOID, TEXTARRAYOID, INT8OID, TEXTOID},
 };
 
 static Datum
@@ -112,8 +113,8 @@ quorum_look(const Call *call, Votes *votes)
 {
 	const Request *request = call->request;
 	char		hex[DIGEST_TEXT_LEN + 1];
-	Datum		values[4];
-	char		nulls[4];
+	Datum		values[5];
+	char		nulls[5];
 	uint64		count;
 	uint64		i;
 
@@ -129,6 +130,7 @@ quorum_look(const Call *call, Votes *votes)
 	param_text(values, nulls, 2, hex);
 	values[3] = members_groups(&votes->panel);
 	nulls[3] = ' ';
+	param_text(values, nulls, 4, votes->panel.stand_in);
 	PushActiveSnapshot(GetLatestSnapshot());
 	count = store_read(&select_votes, values, nulls);
 	PopActiveSnapshot();
@@ -176,7 +178,8 @@ out_of_question(const Call *call, const Votes *votes, const char *actor, bool wi
 bool
 quorum_reachable(const Call *call, const Votes *votes, bool without_own, bool owner_counts)
 {
-	Datum		values[3];
+	Datum		values[4];
+	char		nulls[4] = {' ', ' ', ' ', ' '};
 	SeatMask   *people;
 	uint64		count;
 	uint64		i;
@@ -187,8 +190,9 @@ quorum_reachable(const Call *call, const Votes *votes, bool without_own, bool ow
 	values[0] = CStringGetTextDatum(call->tenant);
 	values[1] = members_groups(&votes->panel);
 	values[2] = Int64GetDatum(MEMBERS_MOST);
+	param_text(values, nulls, 3, votes->panel.stand_in);
 	PushActiveSnapshot(GetLatestSnapshot());
-	count = store_read(&select_members, values, NULL);
+	count = store_read(&select_members, values, nulls);
 	PopActiveSnapshot();
 	if (count == MEMBERS_MOST)
 		return true;

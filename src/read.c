@@ -22,6 +22,7 @@
 #include "args.h"
 #include "canonical.h"
 #include "param.h"
+#include "read.h"
 #include "row.h"
 #include "subject.h"
 
@@ -29,14 +30,6 @@ PG_FUNCTION_INFO_V1(approval_request_of);
 PG_FUNCTION_INFO_V1(approval_request_for);
 PG_FUNCTION_INFO_V1(approval_pending);
 PG_FUNCTION_INFO_V1(approval_outcomes);
-
-/* Which requests of a conversation. */
-typedef enum Extent
-{
-	EXTENT_ALL,
-	EXTENT_OPEN,				/* not settled */
-	EXTENT_PENDING
-} Extent;
 
 static void build_all(Statement *statement);
 static void build_open(Statement *statement);
@@ -113,10 +106,17 @@ may_see(const Call *call, const Request *request)
 static Step
 found(Call *call, Request *request)
 {
+	return read_found(call, request, GetCurrentStatementStartTimestamp());
+}
+
+/* The row as it is at a time, if the caller may see it. */
+Step
+read_found(Call *call, Request *request, TimestampTz now)
+{
 	if (request == NULL || !may_see(call, request))
 		return call_refuse(call, REASON_NOT_FOUND);
 	call->request = request;
-	call->effective = request_effective(request, GetCurrentStatementStartTimestamp());
+	call->effective = request_effective(request, now);
 	return STEP_UNCHANGED;
 }
 
@@ -156,19 +156,15 @@ approval_request_for(PG_FUNCTION_ARGS)
 	return verb_plain(fcinfo, "request_for", request_for, ANSWER_REQUEST);
 }
 
-/* What is done with each row of a conversation. */
-typedef void (*Visit) (const Request *request, Effective effective, void *state);
-
 /*
  * Visits the rows of a conversation that the caller may see, in order of
  * proposal and in the active snapshot, a batch at a time.
  */
-static void
-visit_conversation(const Call *call, const char *conversation_id, const char *run_id,
-				   Extent extent, Visit visit, void *state)
+void
+read_conversation(const Call *call, const char *conversation_id, const char *run_id,
+				  ReadExtent extent, TimestampTz now, ReadVisit visit, void *state)
 {
 	Sight		sight = call->caller->sight;
-	TimestampTz now = GetCurrentStatementStartTimestamp();
 	Datum		values[4];
 	char		nulls[4];
 	Portal		cursor;
@@ -282,6 +278,7 @@ approval_pending(PG_FUNCTION_ARGS)
 {
 	Call		call;
 	const char *conversation_id;
+	TimestampTz now = GetCurrentStatementStartTimestamp();
 	Waiting		waiting;
 
 	begin_reading(&call, fcinfo, "pending");
@@ -291,10 +288,10 @@ approval_pending(PG_FUNCTION_ARGS)
 
 	initStringInfo(&waiting.set);
 	appendStringInfoChar(&waiting.set, '[');
-	visit_conversation(&call, conversation_id, NULL, EXTENT_PENDING, add_to_set, &waiting);
+	read_conversation(&call, conversation_id, NULL, EXTENT_PENDING, now, add_to_set, &waiting);
 	appendStringInfoChar(&waiting.set, ']');
 	digest_of(waiting.set.data, waiting.set.len, &waiting.digest);
-	visit_conversation(&call, conversation_id, NULL, EXTENT_PENDING, put_waiting, &waiting);
+	read_conversation(&call, conversation_id, NULL, EXTENT_PENDING, now, put_waiting, &waiting);
 	end_reading(&call);
 	return (Datum) 0;
 }
@@ -405,6 +402,15 @@ put_outcome(const Request *request, Effective effective, void *state)
 				more, nulls, OUTCOMES_MORE);
 }
 
+/* The rows of outcomes() as they are at a time. */
+void
+read_put_outcomes(const Call *call, const char *conversation_id, TimestampTz now, ReturnSetInfo *rsinfo)
+{
+	Outcomes	outcomes = {rsinfo, false};
+
+	read_conversation(call, conversation_id, NULL, EXTENT_ALL, now, put_outcome, &outcomes);
+}
+
 /* PDO binds false as '', so a switch is a text. */
 static bool
 take_switch(FunctionCallInfo fcinfo, int n, const char *name)
@@ -432,8 +438,8 @@ approval_outcomes(PG_FUNCTION_ARGS)
 	run_id = args_name(fcinfo, 1, "run_id");
 	outcomes.open_only = take_switch(fcinfo, 2, "open_only");
 	call_tenant(&call, 3);
-	visit_conversation(&call, conversation_id, run_id,
-					   outcomes.open_only ? EXTENT_OPEN : EXTENT_ALL, put_outcome, &outcomes);
+	read_conversation(&call, conversation_id, run_id, outcomes.open_only ? EXTENT_OPEN : EXTENT_ALL,
+					  GetCurrentStatementStartTimestamp(), put_outcome, &outcomes);
 	end_reading(&call);
 	return (Datum) 0;
 }

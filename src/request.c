@@ -206,6 +206,30 @@ request_effective(const Request *request, TimestampTz now)
 	return effective;
 }
 
+/*
+ * When something has to be done about a request, without anybody's doing: its
+ * deadline, or what policy wants to happen before.  False: never.
+ */
+bool
+request_next_due(const Request *request, TimestampTz *due)
+{
+	if (request->outcome == OUTCOME_IN_FLIGHT)
+		*due = request_time(request, REQ_LEASE_UNTIL);
+	else if (request->status == STATUS_APPROVED)
+		*due = request_time(request, REQ_USE_BY);
+	else if (request->status == STATUS_PENDING)
+	{
+		*due = request_time(request, REQ_EXPIRES_AT);
+		if (!request->nulls[REQ_REMIND_AT] && request->nulls[REQ_REMINDED_AT])
+			*due = Min(*due, request_time(request, REQ_REMIND_AT));
+		if (!request->nulls[REQ_ESCALATE_AT] && request->nulls[REQ_ESCALATED_AT])
+			*due = Min(*due, request_time(request, REQ_ESCALATE_AT));
+	}
+	else
+		return false;
+	return true;
+}
+
 static void
 append_text(StringInfo out, Datum value)
 {

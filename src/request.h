@@ -77,6 +77,11 @@
 	C(CAUSE, "cause", TEXT, B_P) \
 	C(PROPOSED_AT, "proposed_at", TIME, F_B_P) \
 	C(EXPIRES_AT, "expires_at", TIME, B_P) \
+	C(REMIND_AT, "remind_at", TIME, B_P) \
+	C(REMINDED_AT, "reminded_at", TIME, B_P) \
+	C(ESCALATE_AT, "escalate_at", TIME, B_P) \
+	C(ESCALATE_TO, "escalate_to", TEXT, B_P) \
+	C(ESCALATED_AT, "escalated_at", TIME, B_P) \
 	C(CLAIMED_BY, "claimed_by", TEXT, COLUMN_PUBLIC) \
 	C(CLAIMED_UNTIL, "claimed_until", TIME, COLUMN_PUBLIC) \
 	C(USE_WITHIN, "use_within", INT8, COLUMN_BOUND) \
@@ -94,6 +99,7 @@
 	C(RESULT, "result", JSON, B_P) \
 	C(COMPLETED_AT, "completed_at", TIME, B_P) \
 	C(RECONCILED_BY, "reconciled_by", TEXT, B_P) \
+	C(DUE_AT, "due_at", TIME, 0) \
 	C(REPEAT_KEY, "repeat_key", DIGEST, F_B) \
 	C(RESERVED, "reserved", INT4, F_B) \
 	C(EVENTS, "events", INT4, 0) \
@@ -145,6 +151,7 @@ extern const Digest *request_digest_at(const Request *request, RequestColumn col
 extern const Ulid *request_id(const Request *request);
 extern TimestampTz request_time(const Request *request, RequestColumn column);
 extern Effective request_effective(const Request *request, TimestampTz now);
+extern bool request_next_due(const Request *request, TimestampTz *due);
 extern void request_row_digest(Request *request, Digest *out);
 extern Datum request_datum(const Request *request, Oid type, Effective effective,
 						   bool with_reply_to);

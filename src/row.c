@@ -17,6 +17,7 @@
 #include "row.h"
 #include "sound.h"
 #include "table.h"
+#include "worker_hooks.h"
 
 const ColumnInfo decision_columns[DEC_COUNT] = {
 	[DEC_TENANT] = {"tenant", COLUMN_TEXT, 0},
@@ -141,6 +142,21 @@ make_event(const Call *call, const char *kind, const char *note, Event *event)
 	event->previous = request_digest_at(request, REQ_HEAD);
 }
 
+/* For the worker, and for whoever has to do without it. */
+static void
+set_due(Request *request)
+{
+	TimestampTz due;
+
+	if (!request_next_due(request, &due))
+	{
+		request_set_null(request, REQ_DUE_AT);
+		return;
+	}
+	request_set(request, REQ_DUE_AT, TimestampTzGetDatum(due));
+	worker_due(due);
+}
+
 /* The event and its hash, which become the row's new digest and head. */
 static void
 append_event(Call *call, const char *kind, const char *note, Event *event, Digest *hash)
@@ -150,6 +166,7 @@ append_event(Call *call, const char *kind, const char *note, Event *event, Diges
 	sound_check(request);
 	make_event(call, kind, note, event);
 	event_hash(event, hash);
+	set_due(request);
 	request_set(request, REQ_EVENTS, Int32GetDatum(event->n));
 	request_set(request, REQ_ROW_DIGEST, digest_copy(&event->row));
 	request_set(request, REQ_HEAD, digest_copy(hash));
@@ -262,14 +279,29 @@ row_insert(Call *call, const char *kind, const char *note)
 	return inserted;
 }
 
+/*
+ * A longer lease leaves due_at where it is, so that the index need not be
+ * touched with every heartbeat: who looks then sees that it is too early.
+ */
 void
 row_renew_lease(Call *call)
 {
+	Request    *request = call->request;
 	Writer		writer;
 
+	if (request_time(request, REQ_LEASE_UNTIL) < request_time(request, REQ_DUE_AT))
+		set_due(request);
 	table_write_begin(&writer);
-	update_request(&writer, call->request);
+	update_request(&writer, request);
 	table_write_end(&writer);
+}
+
+/* The same for a row that was looked at too early, in the command of the others. */
+void
+row_renew_due(Call *call)
+{
+	set_due(call->request);
+	update_request(call->writer, call->request);
 }
 
 /* Who decided, and when: for DETAIL. */

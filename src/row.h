@@ -32,6 +32,7 @@ extern bool row_intact(Request *request);
 extern void row_write(Call *call, const char *kind, const char *note, const Decision *decision);
 extern bool row_insert(Call *call, const char *kind, const char *note);
 extern void row_renew_lease(Call *call);
+extern void row_renew_due(Call *call);
 extern void row_tell_decision(const Request *request, Refusal *refusal);
 extern void row_columns(StringInfo sql, const char *prefix);
 

@@ -13,6 +13,7 @@
 
 #include <limits.h>
 
+#include "miscadmin.h"
 #include "utils/guc.h"
 
 #include "settings.h"
@@ -35,6 +36,11 @@ int			setting_quota_conversation_bytes;
 int			setting_quota_login_bytes;
 int			setting_quota_tenant_bytes;
 int			setting_notify;
+int			setting_max_wait = 30;
+int			setting_waits_per_login = 1000;
+int			setting_notify_pause = 5;
+int			setting_worker_idle = 60;
+int			setting_max_databases = 100;
 bool		setting_commit_first;
 bool		setting_force_sync;
 bool		setting_separate_logins;
@@ -42,6 +48,7 @@ char	   *setting_tenant;
 
 static const struct config_enum_entry notify_options[] = {
 	{"auto", NOTIFY_AUTO, false},
+	{"worker", NOTIFY_WORKER, false},
 	{"transaction", NOTIFY_TRANSACTION, false},
 	{"off", NOTIFY_OFF, false},
 	{NULL, 0, false}
@@ -178,6 +185,57 @@ define_seconds(void)
 }
 
 static void
+define_waits(void)
+{
+	/*
+	 * How long wait() and wait_conversation() wait at most: the statement
+	 * holds a connection and keeps old row versions from being cleaned up, so
+	 * callers ask again.
+	 */
+	DefineCustomIntVariable("approval.max_wait", "Longest time that a call of wait() waits.",
+							NULL, &setting_max_wait, 30, 1, 3600,
+							PGC_SUSET, GUC_UNIT_S, NULL, NULL, NULL);
+
+	/*
+	 * How many sessions of one login may wait at once, so that one
+	 * application cannot use up all connections with waiting.
+	 */
+	DefineCustomIntVariable("approval.waits_per_login", "Calls of wait() that one login may have open; 0 for no limit.",
+							NULL, &setting_waits_per_login, 1000, 0, INT_MAX,
+							PGC_SUSET, 0, NULL, NULL, NULL);
+}
+
+/* Of the worker, which there is only where the library is preloaded. */
+static void
+define_worker(void)
+{
+	/*
+	 * How long the worker lets commits gather before it announces them
+	 * together.  Longer costs writers less and listeners more.
+	 */
+	DefineCustomIntVariable("approval.notify_pause", "Pause of the worker between two rounds of notification.",
+							NULL, &setting_notify_pause, 5, 0, 1000,
+							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
+
+	/*
+	 * How long the worker of a database stays when nothing is due.  Each
+	 * takes one of max_worker_processes; starting one takes about 20 ms.
+	 */
+	DefineCustomIntVariable("approval.worker_idle", "Time without work after which the worker of a database ends.",
+							NULL, &setting_worker_idle, 60, 1, DAY,
+							PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
+
+	/*
+	 * For how many databases with the extension there is room in shared
+	 * memory.  In those beyond, changes ring in the transaction and
+	 * expire_due() has to be called.
+	 */
+	DefineCustomIntVariable("approval.max_databases", "Databases that can have a worker.",
+							NULL, &setting_max_databases, 100, 1, 10000,
+							PGC_POSTMASTER, 0, NULL, NULL, NULL);
+}
+
+static void
 define_switches(void)
 {
 	/*
@@ -217,6 +275,9 @@ settings_init(void)
 	define_seconds();
 	define_switches();
 	define_quotas();
+	define_waits();
+	if (process_shared_preload_libraries_in_progress)
+		define_worker();
 
 	/*
 	 * How long a proposal waits for others that take from the same budget or
@@ -249,9 +310,11 @@ settings_init(void)
 							PGC_SUSET, GUC_UNIT_BYTE, NULL, NULL, NULL);
 
 	/*
-	 * Whether changes ring.  In the transaction every change takes a lock at
-	 * commit that is shared by the whole cluster; switch it off where nobody
-	 * listens.
+	 * Whether changes ring, and who rings.  In the transaction every change
+	 * takes a lock at commit that is shared by the whole cluster, and cannot
+	 * be prepared; the worker rings for all of them a few milliseconds later.
+	 * auto is the worker where the library is preloaded.  The worker goes by
+	 * the setting of the server or database; off where nobody listens.
 	 */
 	DefineCustomEnumVariable("approval.notify",
 							 "How changes are announced to listeners.",

@@ -11,6 +11,7 @@
 typedef enum NotifyMode
 {
 	NOTIFY_AUTO,
+	NOTIFY_WORKER,
 	NOTIFY_TRANSACTION,
 	NOTIFY_OFF
 } NotifyMode;
@@ -33,6 +34,11 @@ extern int	setting_quota_conversation_bytes;	/* kilobytes */
 extern int	setting_quota_login_bytes;
 extern int	setting_quota_tenant_bytes;
 extern int	setting_notify;		/* a NotifyMode */
+extern int	setting_max_wait;	/* seconds */
+extern int	setting_waits_per_login;
+extern int	setting_notify_pause;	/* milliseconds */
+extern int	setting_worker_idle;	/* seconds */
+extern int	setting_max_databases;
 extern bool setting_commit_first;
 extern bool setting_force_sync;
 extern bool setting_separate_logins;

@@ -55,6 +55,7 @@ static const char *const own_names[OWN_COUNT] = {
 	[OWN_REQUESTS_GROUP] = "requests_group",
 	[OWN_REQUESTS_PANEL] = "requests_panel",
 	[OWN_REQUESTS_TOOL] = "requests_tool",
+	[OWN_REQUESTS_DUE] = "requests_due",
 	[OWN_REQUESTS_GRANT] = "requests_grant",
 	[OWN_REQUESTS_REPEAT] = "requests_repeat",
 	[OWN_DECISIONS] = "decisions",
@@ -320,6 +321,43 @@ table_visit_after(Relation relation, OwnRelation by, const Datum *keys, int nkey
 	PopActiveSnapshot();
 	ExecDropSingleTupleTableSlot(slot);
 	index_close(index, AccessShareLock);
+}
+
+/*
+ * Every row from one value to another of the first column of an index, in its
+ * order, in the active snapshot.
+ */
+void
+table_visit_due(Relation relation, OwnRelation by, Datum from, Datum until, TableVisitor visitor, void *arg)
+{
+	Relation	index = index_open(table_oid(by), AccessShareLock);
+	TupleTableSlot *slot = table_slot_create(relation, NULL);
+	ScanKeyData scan_keys[2];
+	IndexScanDesc scan;
+
+	set_key(index, 0, BTGreaterEqualStrategyNumber, from, &scan_keys[0]);
+	set_key(index, 0, BTLessEqualStrategyNumber, until, &scan_keys[1]);
+	scan = compat_index_beginscan(relation, index, GetActiveSnapshot(), 2);
+	index_rescan(scan, scan_keys, 2, NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!visitor(slot, arg))
+			break;
+	}
+	index_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	index_close(index, AccessShareLock);
+}
+
+/*
+ * For a visitor: locks the row, whose last version is in the slot then.  False
+ * if somebody else holds it, or if it has gone.
+ */
+bool
+table_lock_visited(Relation relation, TupleTableSlot *slot)
+{
+	return lock_found(relation, slot, LockWaitSkip);
 }
 
 void

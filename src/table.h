@@ -68,6 +68,7 @@ typedef enum OwnRelation
 	OWN_REQUESTS_GROUP,
 	OWN_REQUESTS_PANEL,
 	OWN_REQUESTS_TOOL,
+	OWN_REQUESTS_DUE,
 	OWN_REQUESTS_GRANT,
 	OWN_REQUESTS_REPEAT,
 	OWN_EVENTS_SEQUENCE,
@@ -95,6 +96,10 @@ extern void table_visit(Relation relation, OwnRelation index, const Datum *keys,
 						Snapshot snapshot, TableVisitor visitor, void *arg);
 extern void table_visit_after(Relation relation, OwnRelation index, const Datum *keys, int nkeys,
 							  const Datum *after, Snapshot snapshot, TableVisitor visitor, void *arg);
+
+extern void table_visit_due(Relation relation, OwnRelation index, Datum from, Datum until,
+							TableVisitor visitor, void *arg);
+extern bool table_lock_visited(Relation relation, TupleTableSlot *slot);
 
 extern void table_write_begin(Writer *writer);
 extern void table_insert(Writer *writer, Relation relation, const Datum *values, const bool *nulls);

@@ -53,6 +53,9 @@ static const Option options[] = {
 	{"decide_within", OPTION_SPAN, kept(decide_within), 0, NULL},
 	{"use_within", OPTION_SPAN, kept(use_within), 0, NULL},
 	{"cool_down", OPTION_SPAN, kept(cool_down), 0, NULL},
+	{"remind_before", OPTION_SPAN, kept(remind_before), 0, NULL},
+	{"escalate_after", OPTION_SPAN, kept(escalate_after), 0, NULL},
+	{"escalate_to", OPTION_TEXT, kept(escalate_to), ARGS_KEY_LIMIT, NULL},
 	{"edits", OPTION_WORD, kept(edits), 0, "none tighten free"},
 	{"owner_may_confirm", OPTION_BOOL, kept(owner_may_confirm), 0, NULL},
 	{"summary_template", OPTION_TEXT, kept(summary_template), 4000, NULL},
@@ -157,6 +160,10 @@ check_together(const Tool *tool, Problem *problem)
 		return document_problem(problem, "$.edit_paths", "goes with edits: tighten");
 	if (tool->owner_may_confirm && panel_needed(&tool->panel) != 1)
 		return document_problem(problem, "$.owner_may_confirm", "goes with one approval");
+	if ((tool->escalate_after > 0) != (tool->escalate_to != NULL))
+		return document_problem(problem, "$.escalate_to", "goes with escalate_after");
+	if (tool->escalate_to && strcmp(tool->escalate_to, PANEL_ANYBODY) == 0)
+		return document_problem(problem, "$.escalate_to", "must name a group");
 	if (tool->summary_template && !template_sound(tool->summary_template, &why))
 		return document_problem(problem, "$.summary_template", why);
 	return true;

@@ -78,6 +78,9 @@ typedef struct Tool
 	int64		decide_within;
 	int64		use_within;
 	int64		cool_down;
+	int64		remind_before;
+	int64		escalate_after;
+	const char *escalate_to;
 	const char *edits;
 	bool		owner_may_confirm;
 	const char *summary_template;

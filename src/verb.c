@@ -276,6 +276,20 @@ verb_try(FunctionCallInfo fcinfo, const char *verb, VerbBody body, Answer answer
 	return result;
 }
 
+/* A row that has just been locked: read the clock, then say what its state is. */
+void
+call_adopt(Call *call, Request *request)
+{
+	call->id = *request_id(request);
+	call->has_id = true;
+	call->now = GetCurrentTimestamp();
+	call->request = request;
+	call->effective = request_effective(request, call->now);
+	call->status_before = call->effective.status;
+	call->outcome_before = call->effective.outcome;
+	call->tampered = !row_intact(request);
+}
+
 static bool
 lock_row(Call *call, const Ulid *id, bool wait)
 {
@@ -291,11 +305,7 @@ lock_row(Call *call, const Ulid *id, bool wait)
 		call_refuse(call, REASON_NOT_FOUND);
 		return false;
 	}
-	call->request = request;
-	call->effective = request_effective(request, call->now);
-	call->status_before = call->effective.status;
-	call->outcome_before = call->effective.outcome;
-	call->tampered = !row_intact(request);
+	call_adopt(call, request);
 	return true;
 }
 

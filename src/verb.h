@@ -86,6 +86,7 @@ extern Step call_refuse(Call *call, Reason reason);
 extern void call_tenant(Call *call, int argument);
 extern bool call_actor(Call *call, int argument, bool must_name);
 extern bool call_lock(Call *call, const Ulid *id);
+extern void call_adopt(Call *call, Request *request);
 extern bool call_lock_free(Call *call, const Ulid *id);
 extern Step call_write(Call *call, const char *kind, const char *note, const Decision *decision);
 extern Step call_born(Call *call, const char *kind, const char *note);

@@ -217,6 +217,10 @@ extend(Call *call)
 		errors_member_time(&call->refusal, "latest", latest);
 		return call_refuse(call, REASON_STALE_STATE);
 	}
+	if (!call->request->nulls[REQ_REMIND_AT])
+		request_set(call->request, REQ_REMIND_AT,
+					TimestampTzGetDatum(request_time(call->request, REQ_REMIND_AT) + call->now + within -
+										request_time(call->request, REQ_EXPIRES_AT)));
 	request_set(call->request, REQ_EXPIRES_AT, TimestampTzGetDatum(call->now + within));
 	return call_write(call, EVENT_EXTENDED, note, NULL);
 }

@@ -67,6 +67,11 @@ CREATE TABLE approval.requests (
 	cause				pg_catalog.text,
 	proposed_at			pg_catalog.timestamptz NOT NULL,
 	expires_at			pg_catalog.timestamptz NOT NULL,
+	remind_at			pg_catalog.timestamptz,
+	reminded_at			pg_catalog.timestamptz,
+	escalate_at			pg_catalog.timestamptz,
+	escalate_to			pg_catalog.text,
+	escalated_at		pg_catalog.timestamptz,
 	claimed_by			pg_catalog.text,
 	claimed_until		pg_catalog.timestamptz,
 	use_within			pg_catalog.int8 NOT NULL,
@@ -84,6 +89,7 @@ CREATE TABLE approval.requests (
 	result				pg_catalog.json,
 	completed_at		pg_catalog.timestamptz,
 	reconciled_by		pg_catalog.text,
+	due_at				pg_catalog.timestamptz,
 	repeat_key			approval.digest,
 	reserved			pg_catalog.int4,
 	events				pg_catalog.int4 NOT NULL,
@@ -107,8 +113,11 @@ CREATE INDEX requests_assigned ON approval.requests (tenant, assignee, id)
 CREATE INDEX requests_group ON approval.requests (tenant, reviewer_group, id)
 	WHERE status = 'pending' AND reviewer_group IS NOT NULL;
 CREATE INDEX requests_panel ON approval.requests (tenant, id)
-	WHERE status = 'pending' AND reviewers IS NOT NULL;
+	WHERE status = 'pending' AND (reviewers IS NOT NULL OR escalated_at IS NOT NULL);
 CREATE INDEX requests_tool ON approval.requests (tenant, tool, id) WHERE status = 'pending';
+
+/* what time will do something about, the next first; of all tenants */
+CREATE INDEX requests_due ON approval.requests (due_at) WHERE due_at IS NOT NULL;
 
 /* uses of a standing grant, and rejections that a cool-down remembers */
 CREATE INDEX requests_grant ON approval.requests (tenant, grant_id) WHERE grant_id IS NOT NULL;
@@ -165,6 +174,9 @@ CREATE TABLE approval.events (
 	CONSTRAINT events_pkey PRIMARY KEY (tenant, request_id, n)
 );
 ALTER SEQUENCE approval.events_seq OWNED BY approval.events.seq;
+
+/* what has become visible since: the feed and the worker; the last ones of a tenant too */
+CREATE INDEX events_feed ON approval.events (origin, xid, tenant, seq);
 
 CREATE SEQUENCE approval.refusal_log_id_seq;
 

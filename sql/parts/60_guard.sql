@@ -74,3 +74,14 @@ ALTER TABLE approval.logins ENABLE ALWAYS TRIGGER changed;
 ALTER TABLE approval.logins ENABLE ALWAYS TRIGGER changed_all;
 ALTER TABLE approval.keys ENABLE ALWAYS TRIGGER changed;
 ALTER TABLE approval.keys ENABLE ALWAYS TRIGGER changed_all;
+
+/*
+ * What verbs write fires no statement trigger, so these tell what was loaded:
+ * a restore, or rows copied by a subscription.
+ */
+CREATE TRIGGER loaded AFTER INSERT ON approval.requests
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.requests_loaded();
+ALTER TABLE approval.requests ENABLE ALWAYS TRIGGER loaded;
+CREATE TRIGGER loaded AFTER INSERT ON approval.events
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.events_loaded();
+ALTER TABLE approval.events ENABLE ALWAYS TRIGGER loaded;

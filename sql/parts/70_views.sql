@@ -26,6 +26,7 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 	   r.agent_reason, '{agent_reason,preview,diff}'::pg_catalog.text[] AS unverified, r.requested_by, r.on_behalf_of, r.assignee,
 	   CASE WHEN r.claimed_until OPERATOR(pg_catalog.>) pg_catalog.statement_timestamp() THEN r.claimed_by END AS claimed_by,
 	   r.approvals, r.approvals_needed, r.rejections, r.rejections_needed, r.reviewer_group, r.reviewers,
+	   CASE WHEN r.escalated_at IS NOT NULL THEN r.escalate_to END AS escalated_to,
 	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
   FROM approval.requests r
  WHERE r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
@@ -39,6 +40,7 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 	   r.agent_reason, '{agent_reason,preview,diff}'::pg_catalog.text[] AS unverified, r.requested_by, r.on_behalf_of, r.assignee,
 	   CASE WHEN r.claimed_until OPERATOR(pg_catalog.>) pg_catalog.statement_timestamp() THEN r.claimed_by END AS claimed_by,
 	   r.approvals, r.approvals_needed, r.rejections, r.rejections_needed, r.reviewer_group, r.reviewers,
+	   CASE WHEN r.escalated_at IS NOT NULL THEN r.escalate_to END AS escalated_to,
 	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
   FROM approval.requests r
  WHERE r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
@@ -52,6 +54,7 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 	   r.agent_reason, '{agent_reason,preview,diff}'::pg_catalog.text[] AS unverified, r.requested_by, r.on_behalf_of, r.assignee,
 	   CASE WHEN r.claimed_until OPERATOR(pg_catalog.>) pg_catalog.statement_timestamp() THEN r.claimed_by END AS claimed_by,
 	   r.approvals, r.approvals_needed, r.rejections, r.rejections_needed, r.reviewer_group, r.reviewers,
+	   CASE WHEN r.escalated_at IS NOT NULL THEN r.escalate_to END AS escalated_to,
 	   r.proposed_at, r.expires_at, r.id::pg_catalog.text AS sort_key
   FROM approval.requests r
  WHERE r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
@@ -84,7 +87,8 @@ SELECT r.id, r.tenant, r.conversation_id, r.run_id, r.tool_call_id, r.server, r.
 	   r.mode, r.resource, r.arguments, r.proposed_arguments, r.action_hash, r.review_hash, r.summary,
 	   r.gate_reason, r.rule, r.rule_reason, r.policy_version, r.grant_id, r.edited_by, r.agent_reason,
 	   r.requester_login, r.requested_by, r.on_behalf_of, r.approvals, r.approvals_needed, r.rejections, r.rejections_needed,
-	   r.reviewer_group, r.reviewers, r.decided_by, r.decided_at, r.denial, r.executor_login, r.execution_id, r.attempt,
+	   r.reviewer_group, r.reviewers, CASE WHEN r.escalated_at IS NOT NULL THEN r.escalate_to END AS escalated_to, r.escalated_at, r.reminded_at,
+	   r.decided_by, r.decided_at, r.denial, r.executor_login, r.execution_id, r.attempt,
 	   r.result, r.proposed_at, r.expires_at, r.use_by, r.consumed_at, r.lease_until, r.completed_at, r.reconciled_by,
 	   r.retry_of, r.id::pg_catalog.text AS sort_key
   FROM approval.requests r

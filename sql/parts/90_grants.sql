@@ -42,6 +42,19 @@ GRANT EXECUTE ON FUNCTION
 	approval.new_ulid, approval.diff, approval.preview_diff
 TO approval_requester, approval_approver, approval_executor, approval_auditor, approval_admin;
 
+/* following, and waiting */
+GRANT EXECUTE ON FUNCTION
+	approval.feed
+TO approval_requester, approval_approver, approval_executor, approval_auditor, approval_admin;
+
+GRANT EXECUTE ON FUNCTION
+	approval.wait, approval.wait_conversation
+TO approval_requester, approval_approver, approval_executor;
+
+GRANT EXECUTE ON FUNCTION
+	approval.wake_worker
+TO approval_admin;
+
 /* remarks: requesters on their own proposals */
 GRANT EXECUTE ON FUNCTION
 	approval.comment

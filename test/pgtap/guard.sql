@@ -53,7 +53,8 @@ SELECT isnt(t.says('alice', format('approval.approve(%L, %L)', id, t.seen(id))),
 DROP TRIGGER meddle ON approval.requests;
 SELECT is_empty($$SELECT s.* FROM t.states s JOIN approval.requests r USING (id), LATERAL approval.verify_request(s.id) v WHERE NOT v.ok OR r.tool <> 'refund'$$, 'nothing has changed');
 SELECT set_eq($$SELECT tgrelid::regclass::text, tgname::text, tgenabled::text FROM pg_trigger WHERE tgrelid::regclass::text ~ '^approval\.(requests|events|decisions)$' AND NOT tgisinternal$$,
-	$$SELECT 'approval.' || r AS relation, g, 'O'::text AS enabled FROM unnest(ARRAY['requests', 'events', 'decisions']) r, unnest(ARRAY['guard', 'guard_truncate']) g$$, 'the guard stands on all three');
+	$$SELECT 'approval.' || r AS relation, g, 'O'::text AS enabled FROM unnest(ARRAY['requests', 'events', 'decisions']) r, unnest(ARRAY['guard', 'guard_truncate']) g
+		UNION ALL VALUES ('approval.requests', 'loaded', 'A'), ('approval.events', 'loaded', 'A')$$, 'the guard stands on all three, and two tell what was loaded');
 -- the functions of the guard are of no use elsewhere
 CREATE TABLE t.other (status text);
 CREATE TRIGGER x BEFORE UPDATE ON t.other FOR EACH ROW EXECUTE FUNCTION approval.guard_request();
@@ -107,7 +108,7 @@ SELECT is((t.as('bob', 'approval.revoke_by(''user:alice'')')).code, '00000', 're
 -- A forged column of every kind is found; the digest of the row is recomputed.
 CREATE TABLE t.columns AS SELECT attname, format_type(atttypid, NULL) AS type, t.request('approved') AS id FROM pg_attribute
  WHERE attrelid = 'approval.requests'::regclass AND attnum > 0
-   AND attname NOT IN ('tenant', 'id', 'status', 'outcome', 'mode', 'effect', 'cause', 'events', 'row_digest', 'head', 'lease_until', 'claimed_by', 'claimed_until');
+   AND attname NOT IN ('tenant', 'id', 'status', 'outcome', 'mode', 'effect', 'cause', 'events', 'row_digest', 'head', 'lease_until', 'due_at', 'claimed_by', 'claimed_until');
 SELECT count(t.tamper(format('UPDATE approval.requests SET %I = %s WHERE id = %L', attname,
 	CASE type WHEN 'integer' THEN '7' WHEN 'bigint' THEN '7' WHEN 'json' THEN '''{"x":1}''' WHEN 'timestamp with time zone' THEN 'now() + interval ''1 day'''
 		 WHEN 'approval.ulid' THEN quote_literal(approval.new_ulid()) WHEN 'approval.digest' THEN 'repeat(''0'', 64)' ELSE '''x''' END, id))) AS n FROM t.columns \gset

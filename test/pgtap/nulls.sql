@@ -86,7 +86,7 @@ SELECT is_empty($$SELECT signature FROM verbs v WHERE 'timestamptz'::regtype = A
 SELECT is_empty($$SELECT signature FROM verbs v WHERE pronargs > 0 AND array_length(proargnames, 1) IS NULL$$, 'every argument has a name');
 SELECT is_empty($$SELECT signature FROM verbs WHERE proargnames[pronargs] <> 'tenant'
 	AND proname NOT IN ('errors', 'transitions', 'jcs', 'canonical', 'hash_action', 'hash_review', 'tool_digest', 'new_ulid', 'caller_tenants', 'caller_reads', 'register_login',
-		'ulid_from', 'diff', 'preview_diff', 'expire_due', 'tool_words', 'inbox_page')$$,
+		'ulid_from', 'diff', 'preview_diff', 'expire_due', 'wake_worker', 'worker_state', 'tool_words', 'inbox_page')$$,
 	'tenant is the last argument of every verb');
 SELECT is_empty($$SELECT v.signature, k.word FROM verbs v, unnest(v.proargnames) n JOIN pg_get_keywords() k ON k.word = n
 	WHERE k.catcode IN ('R', 'T') OR (k.catcode = 'C' AND n IN ('limit', 'until'))$$, 'no parameter has a reserved name');

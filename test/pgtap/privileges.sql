@@ -14,13 +14,13 @@ SELECT p.oid FROM pg_proc p WHERE p.oid IN (SELECT objid FROM t.members WHERE cl
 -- What each role may call (design, section 5).
 CREATE TABLE t.grants (role text, functions text[]);
 INSERT INTO t.grants VALUES
-	('requester', '{propose,cancel,comment}'),
-	('approver', '{freeze_tool,freeze_tenant,disallow,comment,claim,release,assign,extend,decide_all,try_decide_all,decide_many,try_decide_many,inbox_page,decide,try_decide,approve,reject,edit,revoke,revoke_by,reconcile,verify_request,verify_policy}'),
-	('executor', '{consume,try_consume,resume,heartbeat,complete,try_complete,verify_request}'),
+	('requester', '{propose,cancel,comment,wait,wait_conversation}'),
+	('approver', '{freeze_tool,freeze_tenant,disallow,comment,wait,wait_conversation,claim,release,assign,extend,decide_all,try_decide_all,decide_many,try_decide_many,inbox_page,decide,try_decide,approve,reject,edit,revoke,revoke_by,reconcile,verify_request,verify_policy}'),
+	('executor', '{wait,wait_conversation,consume,try_consume,resume,heartbeat,complete,try_complete,verify_request}'),
 	('auditor', '{verify_request,verify_policy,explain,simulate,inbox_page}'),
-	('admin', '{register_login,register_tool,update_tool,set_rules,review_tool,retire_tool,freeze_tool,unfreeze_tool,freeze_tenant,unfreeze_tenant,add_member,remove_member,allow,disallow,expire_due,explain,simulate,verify_request,verify_policy,inbox_page}');
+	('admin', '{register_login,register_tool,update_tool,set_rules,review_tool,retire_tool,freeze_tool,unfreeze_tool,freeze_tenant,unfreeze_tenant,add_member,remove_member,allow,disallow,expire_due,wake_worker,explain,simulate,verify_request,verify_policy,inbox_page}');
 -- and what all of them may
-UPDATE t.grants SET functions = functions || '{request_of,request_for,pending,outcomes,channel,caller_tenants,caller_reads,errors,transitions,jcs,canonical,hash_action,hash_review,tool_digest,new_ulid,ulid_from,gate_reasons,diff,preview_diff,caller_roles,tool_words,tools_for,find_tools}';
+UPDATE t.grants SET functions = functions || '{request_of,request_for,pending,outcomes,channel,caller_tenants,caller_reads,errors,transitions,jcs,canonical,hash_action,hash_review,tool_digest,new_ulid,ulid_from,gate_reasons,diff,preview_diff,feed,caller_roles,tool_words,tools_for,find_tools}';
 
 SELECT set_eq(format($$SELECT p.proname::text FROM pg_proc p WHERE p.oid IN (SELECT objid FROM t.members WHERE class = 'pg_proc'::regclass)
 	AND p.oid NOT IN (SELECT oid FROM t.plumbing) AND has_function_privilege('approval_%s', p.oid, 'EXECUTE')$$, role),

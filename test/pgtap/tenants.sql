@@ -56,7 +56,7 @@ CREATE TABLE t.verb AS SELECT * FROM (VALUES
 	('executor', 'approval.consume(%1$L, ''x'', ''{}'', ''run-1'')'),
 	('executor', 'approval.heartbeat(%1$L, ''run-1'', %3$L)'), ('executor', 'approval.resume(%1$L, ''run-1'', %3$L)'),
 	('executor', 'approval.complete(%1$L, ''run-1'', %3$L, ''succeeded'')'), ('executor', 'approval.try_complete(%1$L, ''run-1'', %3$L, ''succeeded'')'),
-	('executor', 'approval.request_of(%1$L)'), ('auditor', 'approval.request_of(%1$L)'), ('auditor', 'approval.verify_request(%1$L)'),
+	('executor', 'approval.request_of(%1$L)'), ('approver', 'approval.wait(%1$L, ''0'')'), ('requester', 'approval.wait(%1$L, ''0'')'), ('auditor', 'approval.request_of(%1$L)'), ('auditor', 'approval.verify_request(%1$L)'),
 	('admin', 'approval.request_of(%1$L)'), ('admin', 'approval.verify_request(%1$L)')) AS v(role, call);
 SELECT is_empty($$SELECT proname FROM pg_proc p WHERE pronamespace = 'approval'::regnamespace AND pronargs > 0 AND 'approval.ulid'::regtype = proargtypes[0]
 	AND NOT proisstrict AND NOT EXISTS (SELECT FROM t.verb WHERE call LIKE 'approval.' || proname || '(%')$$, 'no verb that takes an id is left out');

@@ -1,0 +1,293 @@
+/*-------------------------------------------------------------------------
+ *
+ * worker_shmem.c
+ *	  What backends, the launcher and the workers share.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+
+#include "settings.h"
+#include "worker_shmem.h"
+
+#define TRANCHE "approval"
+
+WorkerShared *worker_shared = NULL;
+Oid		   *worker_waits = NULL;
+
+static shmem_request_hook_type previous_request = NULL;
+static shmem_startup_hook_type previous_startup = NULL;
+
+/* Where this backend found its database last. */
+static DatabaseSlot *own_slot = NULL;
+
+static Size
+shared_size(void)
+{
+	return add_size(offsetof(WorkerShared, slots), mul_size(setting_max_databases, sizeof(DatabaseSlot)));
+}
+
+static Size
+waits_size(void)
+{
+	return mul_size(MaxBackends, sizeof(Oid));
+}
+
+static void
+request_memory(void)
+{
+	if (previous_request)
+		previous_request();
+	RequestAddinShmemSpace(shared_size());
+	RequestAddinShmemSpace(waits_size());
+	RequestNamedLWLockTranche(TRANCHE, 1);
+}
+
+/* Guards which database has which slot. */
+static LWLock *
+slots_lock(void)
+{
+	return &GetNamedLWLockTranche(TRANCHE)->lock;
+}
+
+static void
+make_empty(WorkerShared *shared)
+{
+	int			i;
+
+	memset(shared, 0, shared_size());
+	SpinLockInit(&shared->mutex);
+	shared->nslots = setting_max_databases;
+	for (i = 0; i < WAIT_BUCKETS; i++)
+		ConditionVariableInit(&shared->changed[i]);
+	for (i = 0; i < shared->nslots; i++)
+		SpinLockInit(&shared->slots[i].mutex);
+}
+
+static void
+shmem_startup(void)
+{
+	bool		found;
+
+	if (previous_startup)
+		previous_startup();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	worker_shared = ShmemInitStruct("approval worker", shared_size(), &found);
+	if (!found)
+		make_empty(worker_shared);
+	worker_waits = ShmemInitStruct("approval waits", waits_size(), &found);
+	if (!found)
+		memset(worker_waits, 0, waits_size());
+	LWLockRelease(AddinShmemInitLock);
+}
+
+void
+worker_shmem_init(void)
+{
+	previous_request = shmem_request_hook;
+	shmem_request_hook = request_memory;
+	previous_startup = shmem_startup_hook;
+	shmem_startup_hook = shmem_startup;
+}
+
+static DatabaseSlot *
+find_slot(Oid database)
+{
+	int			i;
+
+	for (i = 0; i < worker_shared->nslots; i++)
+		if (worker_shared->slots[i].database == database)
+			return &worker_shared->slots[i];
+	return NULL;
+}
+
+static void
+take_slot(DatabaseSlot *slot, Oid database)
+{
+	SpinLockAcquire(&slot->mutex);
+	slot->database = database;
+	slot->state = WORKER_NONE;
+	slot->pid = 0;
+	slot->latch = NULL;
+	slot->dirty = false;
+	slot->next_due = DT_NOEND;
+	slot->holds = 0;
+	slot->failures = 0;
+	slot->not_before = DT_NOBEGIN;
+	memset(&slot->stats, 0, sizeof(slot->stats));
+	SpinLockRelease(&slot->mutex);
+}
+
+/* The slot of a database, or NULL: there is none, and no room or wish for one. */
+DatabaseSlot *
+worker_slot_of(Oid database, bool make)
+{
+	DatabaseSlot *slot;
+
+	if (worker_shared == NULL)
+		return NULL;
+	if (own_slot && own_slot->database == database)
+		return own_slot;
+	LWLockAcquire(slots_lock(), make ? LW_EXCLUSIVE : LW_SHARED);
+	slot = find_slot(database);
+	if (slot == NULL && make)
+	{
+		slot = find_slot(InvalidOid);
+		if (slot)
+			take_slot(slot, database);
+	}
+	LWLockRelease(slots_lock());
+	if (database == MyDatabaseId)
+		own_slot = slot;
+	return slot;
+}
+
+/* Whether commits of this database can be left to a worker. */
+bool
+worker_available(void)
+{
+	return worker_shared && worker_shared->boot_xid != 0 && worker_slot_of(MyDatabaseId, true) != NULL;
+}
+
+void
+worker_wake_launcher(void)
+{
+	Latch	   *latch;
+
+	SpinLockAcquire(&worker_shared->mutex);
+	latch = worker_shared->launcher_latch;
+	SpinLockRelease(&worker_shared->mutex);
+	if (latch)
+		SetLatch(latch);
+}
+
+/*
+ * After a commit: there is something to announce, or to do at a time.  Who has
+ * been told already is not told again.
+ */
+void
+worker_ask(DatabaseSlot *slot, bool dirty, TimestampTz due)
+{
+	Latch	   *latch = NULL;
+	bool		news;
+
+	SpinLockAcquire(&slot->mutex);
+	news = (dirty && !slot->dirty) || due < slot->next_due;
+	slot->dirty |= dirty;
+	slot->next_due = Min(slot->next_due, due);
+	if (news)
+		latch = slot->latch;
+	SpinLockRelease(&slot->mutex);
+	if (latch)
+		SetLatch(latch);
+	else if (news)
+		worker_wake_launcher();
+}
+
+/*
+ * Wants no worker in a database until worker_let_go; returns the pid of the
+ * one that is there, which has been told to leave, or -1 while one starts.
+ */
+int
+worker_hold(Oid database)
+{
+	DatabaseSlot *slot = worker_slot_of(database, true);
+	Latch	   *latch;
+	int			pid;
+
+	if (slot == NULL)
+		return 0;
+	SpinLockAcquire(&slot->mutex);
+	slot->holds++;
+	latch = slot->latch;
+	pid = slot->state == WORKER_STARTING ? -1 : slot->pid;
+	SpinLockRelease(&slot->mutex);
+	if (latch)
+		SetLatch(latch);
+	return pid;
+}
+
+void
+worker_let_go(Oid database)
+{
+	DatabaseSlot *slot = worker_slot_of(database, false);
+
+	if (slot == NULL)
+		return;
+	SpinLockAcquire(&slot->mutex);
+	if (slot->holds > 0)
+		slot->holds--;
+	SpinLockRelease(&slot->mutex);
+	worker_wake_launcher();
+}
+
+/*
+ * Of a database that does not have the extension, or (even_if_asked) is no
+ * more; false: it is in use.
+ */
+bool
+worker_slot_free(DatabaseSlot *slot, bool even_if_asked)
+{
+	bool		unused;
+
+	LWLockAcquire(slots_lock(), LW_EXCLUSIVE);
+	SpinLockAcquire(&slot->mutex);
+	unused = slot->state == WORKER_NONE && slot->holds == 0 && (even_if_asked || !slot->dirty);
+	if (unused)
+		slot->database = InvalidOid;
+	SpinLockRelease(&slot->mutex);
+	LWLockRelease(slots_lock());
+	return unused;
+}
+
+/* The worker ends, unless it has been asked for something meanwhile. */
+bool
+worker_may_end(DatabaseSlot *slot, TimestampTz due)
+{
+	bool		may;
+
+	SpinLockAcquire(&slot->mutex);
+	may = !slot->dirty && slot->next_due >= due;
+	if (may)
+	{
+		slot->state = WORKER_NONE;
+		slot->pid = 0;
+		slot->latch = NULL;
+	}
+	SpinLockRelease(&slot->mutex);
+	return may;
+}
+
+/* Otherwise: what it was about is to be done by another one. */
+void
+worker_gone(DatabaseSlot *slot)
+{
+	SpinLockAcquire(&slot->mutex);
+	if (slot->state != WORKER_NONE)
+	{
+		slot->dirty = true;
+		slot->next_due = DT_NOBEGIN;
+	}
+	slot->state = WORKER_NONE;
+	slot->pid = 0;
+	slot->latch = NULL;
+	SpinLockRelease(&slot->mutex);
+	worker_wake_launcher();
+}
+
+bool
+worker_take_dirty(DatabaseSlot *slot)
+{
+	bool		dirty;
+
+	SpinLockAcquire(&slot->mutex);
+	dirty = slot->dirty;
+	slot->dirty = false;
+	SpinLockRelease(&slot->mutex);
+	return dirty;
+}
