@@ -113,7 +113,7 @@ save_position(const Position *to)
 bool
 announce_batch(int64 *announced)
 {
-	Wanted		wanted = {.all_tenants = true};
+	Wanted		wanted = {.all_tenants = true,.brief = true};
 	Follow		follow = {0};
 	bool		rings;
 	int			i;

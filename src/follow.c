@@ -17,85 +17,21 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/xid8.h"
 
 #include "event.h"
 #include "follow.h"
-#include "param.h"
+#include "row.h"
 #include "store.h"
-
-#define COLUMNS \
-	" e.xid, e.seq, e.n, e.at, e.request_id::pg_catalog.uuid, e.tenant, e.kind, e.actor, e.status_before," \
-	" e.status_after, e.outcome_before, e.outcome_after, e.note, r.conversation_id, r.tool_call_id," \
-	" r.run_id, r.server, r.tool"
-
-enum
-{
-	COL_XID = 1, COL_SEQ, COL_N, COL_AT, COL_ID, COL_TENANT, COL_KIND, COL_ACTOR, COL_STATUS_BEFORE,
-	COL_STATUS_AFTER, COL_OUTCOME_BEFORE, COL_OUTCOME_AFTER, COL_NOTE, COL_CONVERSATION, COL_CALL,
-	COL_RUN, COL_SERVER, COL_TOOL
-};
-
-/* $1 origin, $2 listed, $3 xmax, $4 most, $5 tenants, $6 login, $7 run, $8 end, $9 conversation */
-#define OF_REQUEST \
-	" JOIN approval.requests r ON r.tenant OPERATOR(pg_catalog.=) e.tenant AND r.id OPERATOR(pg_catalog.=) e.request_id" \
-	" AND ($6 IS NULL OR r.requester_login OPERATOR(pg_catalog.=) $6)" \
-	" AND ($7 IS NULL OR r.run_id OPERATOR(pg_catalog.=) $7)"
-#define LISTED " e.origin OPERATOR(pg_catalog.=) $1 AND e.xid OPERATOR(pg_catalog.=) ANY ($2)"
-#define BEYOND " e.origin OPERATOR(pg_catalog.=) $1 AND e.xid OPERATOR(pg_catalog.>=) $3"
-#define BEFORE_END " AND ($8 IS NULL OR e.xid OPERATOR(pg_catalog.<) $8)"
-#define OF_TENANTS " AND e.tenant OPERATOR(pg_catalog.=) ANY ($5)"
-
-/* Whole transactions, even if that makes it more rows. */
-#define UP_TO_MOST " ORDER BY e.xid FETCH FIRST ($4) ROWS WITH TIES"
-#define TYPES {INT8OID, XID8ARRAYOID, XID8OID, INT8OID, TEXTARRAYOID, TEXTOID, TEXTOID, XID8OID, TEXTOID}
-#define NPARAMS 9
-
-static Statement select_all = {
-	.sql = "(SELECT" COLUMNS " FROM approval.events e" OF_REQUEST " WHERE" LISTED BEFORE_END ")"
-	" UNION ALL (SELECT" COLUMNS " FROM approval.events e" OF_REQUEST " WHERE" BEYOND BEFORE_END UP_TO_MOST ")",
-	.nparams = NPARAMS,
-	.types = TYPES,
-	.walks = true,
-};
-
-static Statement select_tenants = {
-	.sql = "(SELECT" COLUMNS " FROM approval.events e" OF_REQUEST " WHERE" LISTED BEFORE_END OF_TENANTS ")"
-	" UNION ALL (SELECT" COLUMNS " FROM approval.events e" OF_REQUEST " WHERE" BEYOND BEFORE_END OF_TENANTS UP_TO_MOST ")",
-	.nparams = NPARAMS,
-	.types = TYPES,
-	.walks = true,
-};
-
-/* A conversation has few requests, however many events there are. */
-#define OF_CONVERSATION \
-	" FROM approval.requests r JOIN approval.events e ON e.tenant OPERATOR(pg_catalog.=) r.tenant" \
-	" AND e.request_id OPERATOR(pg_catalog.=) r.id" \
-	" WHERE r.tenant OPERATOR(pg_catalog.=) ANY ($5) AND r.conversation_id OPERATOR(pg_catalog.=) $9" \
-	" AND ($6 IS NULL OR r.requester_login OPERATOR(pg_catalog.=) $6)" \
-	" AND ($7 IS NULL OR r.run_id OPERATOR(pg_catalog.=) $7) AND"
-
-static Statement select_conversation = {
-	.sql = "(SELECT" COLUMNS OF_CONVERSATION LISTED BEFORE_END ")"
-	" UNION ALL (SELECT" COLUMNS OF_CONVERSATION BEYOND BEFORE_END UP_TO_MOST ")",
-	.nparams = NPARAMS,
-	.types = TYPES,
-};
-
-static Statement select_previous = {
-	.sql = "SELECT e.xid FROM approval.events e WHERE e.tenant OPERATOR(pg_catalog.=) $1"
-	" AND e.request_id OPERATOR(pg_catalog.=) $2::approval.ulid AND e.n OPERATOR(pg_catalog.=) $3"
-	" AND e.origin OPERATOR(pg_catalog.=) $4",
-	.nparams = 4,
-	.types = {TEXTOID, UUIDOID, INT4OID, INT8OID},
-};
 
 static Statement select_next_origin = {
 	.sql = "SELECT e.origin FROM approval.events e WHERE e.origin OPERATOR(pg_catalog.>) $1"
@@ -114,97 +50,300 @@ column(int row, int n, bool *isnull)
 	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, n, isnull);
 }
 
-static char *
-text_column(int row, int n)
+/* Where the events of a step are gathered. */
+typedef struct Gathering
 {
-	bool		isnull;
-	Datum		value = column(row, n, &isnull);
+	Follow	   *follow;
+	const Wanted *wanted;
+	Relation	requests;
+	Relation	events;
+	uint64		end;			/* none from here on; 0: no end */
+	int			most;
+	int			room;
+	int			beyond;			/* of those found, at or beyond xmax */
+	bool		full;			/* there are more than were asked for */
+	uint64		last;			/* the transaction of the last that was found */
+	MemoryContext context;		/* of what is kept */
+	MemoryContext row;			/* of one row */
+} Gathering;
 
+static char *
+text_of(Datum value, bool isnull)
+{
 	return isnull ? NULL : TextDatumGetCString(value);
 }
 
-static void
-take_event(int row, Followed *event)
+static char *
+event_text(TupleTableSlot *slot, EventColumn column)
 {
-	bool		isnull;
-
-	event->xid = U64FromFullTransactionId(DatumGetFullTransactionId(column(row, COL_XID, &isnull)));
-	event->seq = DatumGetInt64(column(row, COL_SEQ, &isnull));
-	event->n = DatumGetInt32(column(row, COL_N, &isnull));
-	event->at = DatumGetTimestampTz(column(row, COL_AT, &isnull));
-	event->id = *DatumGetUlidP(column(row, COL_ID, &isnull));
-	event->tenant = text_column(row, COL_TENANT);
-	event->kind = text_column(row, COL_KIND);
-	event->actor = text_column(row, COL_ACTOR);
-	event->status_before = text_column(row, COL_STATUS_BEFORE);
-	event->status_after = text_column(row, COL_STATUS_AFTER);
-	event->outcome_before = text_column(row, COL_OUTCOME_BEFORE);
-	event->outcome_after = text_column(row, COL_OUTCOME_AFTER);
-	event->note = text_column(row, COL_NOTE);
-	event->conversation_id = text_column(row, COL_CONVERSATION);
-	event->tool_call_id = text_column(row, COL_CALL);
-	event->run_id = text_column(row, COL_RUN);
-	event->server = text_column(row, COL_SERVER);
-	event->tool = text_column(row, COL_TOOL);
-	event->deferred = false;
+	return text_of(slot->tts_values[column], slot->tts_isnull[column]);
 }
 
-static Datum
-listed_datum(const Position *position)
+static bool
+of_tenants(const Wanted *wanted, TupleTableSlot *slot)
 {
-	Datum	   *elements = palloc(sizeof(Datum) * (position->count + 1));
+	text	   *tenant = DatumGetTextPP(slot->tts_values[EV_TENANT]);
 	int			i;
 
+	for (i = 0; i < wanted->ntenants; i++)
+		if (strlen(wanted->tenants[i]) == VARSIZE_ANY_EXHDR(tenant) &&
+			memcmp(wanted->tenants[i], VARDATA_ANY(tenant), VARSIZE_ANY_EXHDR(tenant)) == 0)
+			return true;
+	return wanted->all_tenants;
+}
+
+static bool
+slot_is(TupleTableSlot *slot, RequestColumn column, const char *wanted)
+{
+	bool		isnull;
+	Datum		value = slot_getattr(slot, column + 1, &isnull);
+
+	return !isnull && strcmp(TextDatumGetCString(value), wanted) == 0;
+}
+
+static char *
+slot_text(TupleTableSlot *slot, RequestColumn column)
+{
+	bool		isnull;
+	Datum		value = slot_getattr(slot, column + 1, &isnull);
+
+	return text_of(value, isnull);
+}
+
+/* An event whose request is looked up. */
+typedef struct Asking
+{
+	const Gathering *gather;
+	Followed   *event;
+	bool		wanted;
+} Asking;
+
+static bool
+visit_its_request(TupleTableSlot *slot, void *arg)
+{
+	Asking	   *asking = arg;
+	const Wanted *wanted = asking->gather->wanted;
+	Followed   *event = asking->event;
+
+	if ((wanted->login && !slot_is(slot, REQ_REQUESTER_LOGIN, wanted->login)) ||
+		(wanted->run_id && !slot_is(slot, REQ_RUN_ID, wanted->run_id)))
+		return false;
+	asking->wanted = true;
+	MemoryContextSwitchTo(asking->gather->context);
+	event->conversation_id = slot_text(slot, REQ_CONVERSATION_ID);
+	if (wanted->brief)
+		return false;
+	event->tool_call_id = slot_text(slot, REQ_TOOL_CALL_ID);
+	event->run_id = slot_text(slot, REQ_RUN_ID);
+	event->server = slot_text(slot, REQ_SERVER);
+	event->tool = slot_text(slot, REQ_TOOL);
+	return false;
+}
+
+/* What is known of an event's request, if it is one of those wanted. */
+static bool
+take_request(const Gathering *gather, Datum tenant, Followed *event)
+{
+	Asking		asking = {gather, event, false};
+	Datum		keys[2];
+
+	keys[0] = tenant;
+	keys[1] = UlidPGetDatum(&event->id);
+	table_visit(gather->requests, OWN_REQUESTS_BY_ID, keys, 2, GetActiveSnapshot(), visit_its_request, &asking);
+	return asking.wanted;
+}
+
+static void
+take_event(Gathering *gather, TupleTableSlot *slot)
+{
+	Followed	event = {0};
+	Follow	   *follow = gather->follow;
+
+	event.xid = U64FromFullTransactionId(DatumGetFullTransactionId(slot->tts_values[EV_XID]));
+	event.seq = DatumGetInt64(slot->tts_values[EV_SEQ]);
+	event.n = DatumGetInt32(slot->tts_values[EV_N]);
+	event.at = DatumGetTimestampTz(slot->tts_values[EV_AT]);
+	event.id = *DatumGetUlidP(slot->tts_values[EV_REQUEST]);
+	if (!take_request(gather, slot->tts_values[EV_TENANT], &event))
+		return;
+	event.tenant = event_text(slot, EV_TENANT);
+	event.kind = event_text(slot, EV_KIND);
+	event.status_after = event_text(slot, EV_STATUS_AFTER);
+	if (!gather->wanted->brief)
+	{
+		event.actor = event_text(slot, EV_ACTOR);
+		event.status_before = event_text(slot, EV_STATUS_BEFORE);
+		event.outcome_before = event_text(slot, EV_OUTCOME_BEFORE);
+		event.outcome_after = event_text(slot, EV_OUTCOME_AFTER);
+		event.note = event_text(slot, EV_NOTE);
+	}
+	if (follow->count == gather->room)
+	{
+		gather->room *= 2;
+		follow->events = repalloc(follow->events, sizeof(Followed) * gather->room);
+	}
+	follow->events[follow->count++] = event;
+	gather->last = event.xid;
+	gather->beyond += (event.xid >= follow->position.xmax);
+}
+
+/* In the order of transactions; whole ones, even if that makes it more rows. */
+static bool
+visit_event(TupleTableSlot *slot, void *arg)
+{
+	Gathering	   *gather = arg;
+	uint64		xid;
+
+	slot_getallattrs(slot);
+	xid = U64FromFullTransactionId(DatumGetFullTransactionId(slot->tts_values[EV_XID]));
+	if (gather->end && xid >= gather->end)
+		return false;
+	if (gather->beyond >= gather->most && xid != gather->last)
+	{
+		gather->full = true;
+		return false;
+	}
+	MemoryContextReset(gather->row);
+	MemoryContextSwitchTo(gather->row);
+	if (of_tenants(gather->wanted, slot))
+		take_event(gather, slot);
+	MemoryContextSwitchTo(gather->context);
+	return true;
+}
+
+/* Those listed one by one, then those beyond. */
+static void
+gather_all(Gathering *gather)
+{
+	const Position *position = &gather->follow->position;
+	Datum		origin = Int64GetDatum(position->origin);
+	Datum		xid;
+	Datum		tenant = (Datum) 0;
+	bool		one_tenant = !gather->wanted->all_tenants && gather->wanted->ntenants == 1;
+	int			i;
+
+	if (one_tenant)
+		tenant = CStringGetTextDatum(gather->wanted->tenants[0]);
 	for (i = 0; i < position->count; i++)
-		elements[i] = FullTransactionIdGetDatum(FullTransactionIdFromU64(position->xip[i]));
-	return PointerGetDatum(construct_array(elements, position->count, XID8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	{
+		xid = FullTransactionIdGetDatum(FullTransactionIdFromU64(position->xip[i]));
+		table_visit_range(gather->events, OWN_EVENTS_FEED, &origin, &xid, &xid,
+						  one_tenant ? &tenant : NULL, visit_event, gather);
+	}
+	xid = FullTransactionIdGetDatum(FullTransactionIdFromU64(position->xmax));
+	table_visit_range(gather->events, OWN_EVENTS_FEED, &origin, &xid, NULL,
+					  one_tenant ? &tenant : NULL, visit_event, gather);
+}
+
+static bool
+visit_event_of_request(TupleTableSlot *slot, void *arg)
+{
+	Gathering	   *gather = arg;
+	const Position *position = &gather->follow->position;
+	uint64		xid;
+
+	slot_getallattrs(slot);
+	xid = U64FromFullTransactionId(DatumGetFullTransactionId(slot->tts_values[EV_XID]));
+	if (DatumGetInt64(slot->tts_values[EV_ORIGIN]) != position->origin ||
+		(xid < position->xmax && !position_lists(position, xid)) ||
+		(gather->end && xid >= gather->end))
+		return true;
+	MemoryContextSwitchTo(gather->row);
+	take_event(gather, slot);
+	MemoryContextSwitchTo(gather->context);
+	return true;
+}
+
+static bool
+visit_request(TupleTableSlot *slot, void *arg)
+{
+	Gathering	   *gather = arg;
+	Datum		keys[2];
+
+	slot_getallattrs(slot);
+	keys[0] = slot->tts_values[REQ_TENANT];
+	keys[1] = slot->tts_values[REQ_ID];
+	MemoryContextReset(gather->row);
+	table_visit(gather->events, OWN_EVENTS_BY_ID, keys, 2, GetActiveSnapshot(), visit_event_of_request, gather);
+	return true;
+}
+
+static int
+by_xid(const void *a, const void *b)
+{
+	uint64		one = ((const Followed *) a)->xid;
+	uint64		two = ((const Followed *) b)->xid;
+
+	return one < two ? -1 : one > two;
+}
+
+/* A conversation has few requests, however many events there are. */
+static void
+gather_conversation(Gathering *gather)
+{
+	Follow	   *follow = gather->follow;
+	Datum		keys[2];
+	int			beyond = 0;
+	int			i;
+
+	keys[1] = CStringGetTextDatum(gather->wanted->conversation_id);
+	for (i = 0; i < gather->wanted->ntenants; i++)
+	{
+		keys[0] = CStringGetTextDatum(gather->wanted->tenants[i]);
+		table_visit(gather->requests, OWN_REQUESTS_BY_CALL, keys, 2, GetActiveSnapshot(), visit_request, gather);
+	}
+	qsort(follow->events, follow->count, sizeof(Followed), by_xid);
+	for (i = 0; i < follow->count; i++)
+	{
+		if (beyond >= gather->most && follow->events[i].xid != follow->events[i - 1].xid)
+		{
+			follow->count = i;
+			gather->full = true;
+			return;
+		}
+		beyond += (follow->events[i].xid >= follow->position.xmax);
+	}
 }
 
 /* Reads them in the active snapshot; end is 0 for none. */
 static void
 read_events(Follow *follow, const Wanted *wanted, int most, uint64 end)
 {
-	Position   *position = &follow->position;
-	Datum		values[NPARAMS];
-	char		nulls[NPARAMS];
-	Statement  *statement = wanted->all_tenants ? &select_all :
-	wanted->conversation_id ? &select_conversation : &select_tenants;
-	uint64		i;
+	Gathering		gather = {.follow = follow,.wanted = wanted,.end = end,.most = most,.room = 64};
 
-	memset(nulls, ' ', sizeof(nulls));
-	values[0] = Int64GetDatum(position->origin);
-	values[1] = listed_datum(position);
-	values[2] = FullTransactionIdGetDatum(FullTransactionIdFromU64(position->xmax));
-	values[3] = Int64GetDatum(most);
-	values[4] = param_texts((const char *const *) wanted->tenants, wanted->ntenants);
-	param_text(values, nulls, 5, wanted->login);
-	param_text(values, nulls, 6, wanted->run_id);
-	values[7] = FullTransactionIdGetDatum(FullTransactionIdFromU64(end));
-	nulls[7] = end ? ' ' : 'n';
-	param_text(values, nulls, 8, wanted->conversation_id);
-	follow->count = (int) store_read(statement, values, nulls);
-	follow->events = palloc(sizeof(Followed) * (follow->count + 1));
-	for (i = 0; i < (uint64) follow->count; i++)
-		take_event((int) i, &follow->events[i]);
-	SPI_freetuptable(SPI_tuptable);
+	gather.context = CurrentMemoryContext;
+	gather.row = AllocSetContextCreate(CurrentMemoryContext, "approval event", ALLOCSET_DEFAULT_SIZES);
+	gather.requests = table_of_ours(OWN_REQUESTS, AccessShareLock);
+	gather.events = table_of_ours(OWN_EVENTS, AccessShareLock);
+	follow->count = 0;
+	follow->events = palloc(sizeof(Followed) * gather.room);
+	if (wanted->conversation_id)
+		gather_conversation(&gather);
+	else
+		gather_all(&gather);
+	follow->more = gather.full;
+	table_close(gather.events, NoLock);
+	table_close(gather.requests, NoLock);
+	MemoryContextDelete(gather.row);
 }
 
 /* The transaction of the event before; 0 if there is none of this origin. */
 static uint64
 previous_xid(const Follow *follow, const Followed *event)
 {
-	Datum		values[4];
-	char		nulls[4] = {' ', ' ', ' ', ' '};
-	bool		isnull;
+	Relation	events = table_of_ours(OWN_EVENTS, AccessShareLock);
+	Datum		keys[3];
+	Found		found;
 	uint64		xid = 0;
+	bool		isnull;
 
-	param_text(values, nulls, 0, event->tenant);
-	param_ulid(values, nulls, 1, &event->id);
-	values[2] = Int32GetDatum(event->n - 1);
-	values[3] = Int64GetDatum(follow->position.origin);
-	if (store_read(&select_previous, values, nulls) == 1)
-		xid = U64FromFullTransactionId(DatumGetFullTransactionId(column(0, 1, &isnull)));
-	SPI_freetuptable(SPI_tuptable);
+	keys[0] = CStringGetTextDatum(event->tenant);
+	keys[1] = UlidPGetDatum(&event->id);
+	keys[2] = Int32GetDatum(event->n - 1);
+	if (table_find(events, OWN_EVENTS_BY_ID, keys, 3, GetActiveSnapshot(), TABLE_NO_LOCK, &found) &&
+		DatumGetInt64(heap_getattr(found.tuple, EV_ORIGIN + 1, RelationGetDescr(events), &isnull)) == follow->position.origin)
+		xid = U64FromFullTransactionId(DatumGetFullTransactionId(heap_getattr(found.tuple, EV_XID + 1, RelationGetDescr(events), &isnull)));
+	table_close(events, NoLock);
 	return xid;
 }
 
@@ -276,17 +415,6 @@ greatest_xid(const Follow *follow)
 	for (i = 0; i < follow->count; i++)
 		greatest = Max(greatest, follow->events[i].xid);
 	return greatest;
-}
-
-static int
-count_beyond(const Follow *follow)
-{
-	int			count = 0;
-	int			i;
-
-	for (i = 0; i < follow->count; i++)
-		count += (follow->events[i].xid >= follow->position.xmax);
-	return count;
 }
 
 /*
@@ -366,7 +494,6 @@ step(Follow *follow, const Wanted *wanted, int most)
 
 	position_of_snapshot(GetActiveSnapshot(), &now);
 	read_events(follow, wanted, most, standby ? now.xmax : 0);
-	follow->more = count_beyond(follow) >= most;
 	if (past)
 		now.count = 0;
 	if (follow->more)

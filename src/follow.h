@@ -17,6 +17,7 @@
 typedef struct Wanted
 {
 	bool		all_tenants;	/* whatever tenant: for the worker only */
+	bool		brief;			/* only what a notification needs */
 	int			ntenants;
 	char	  **tenants;
 	const char *login;			/* proposed by it; NULL: by anybody */

@@ -195,6 +195,24 @@ channel_name(char kind, const char *tenant, const char *key)
 	return psprintf("approval_%c_%.*s", kind, CHANNEL_DIGITS, hex);
 }
 
+/* Most calls are for the same tenant as the last one. */
+static const char *
+tenant_channel(const char *tenant)
+{
+	static char last_tenant[ARGS_KEY_LIMIT + 1];
+	static char last_channel[NAMEDATALEN];
+	static uint64 last_invalidations;
+
+	if (last_channel[0] == '\0' || !keys_valid || last_invalidations != invalidations ||
+		strcmp(last_tenant, tenant) != 0)
+	{
+		strlcpy(last_channel, channel_name('t', tenant, NULL), sizeof(last_channel));
+		strlcpy(last_tenant, tenant, sizeof(last_tenant));
+		last_invalidations = invalidations;
+	}
+	return last_channel;
+}
+
 /* Who rings: auto is the worker if there can be one. */
 NotifyMode
 notify_mode(void)
@@ -215,7 +233,7 @@ notify_announce(const char *tenant, const char *conversation, const Ulid *id,
 	ulid_to_text(id, text);
 	payload = psprintf("{\"id\":\"%s\",\"event\":\"%s\",\"status\":\"%s\"}", text, kind, status);
 	notify_tenant_exists(tenant);
-	Async_Notify(channel_name('t', tenant, NULL), payload);
+	Async_Notify(tenant_channel(tenant), payload);
 	if (conversation[0] != '\0')
 		Async_Notify(channel_name('c', tenant, conversation), payload);
 	Async_Notify(CHANNEL_ALL, has_tenants ? "{}" : payload);

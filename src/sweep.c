@@ -219,6 +219,8 @@ walk(Batch *batch)
 {
 	Sweep	   *sweep = batch->sweep;
 	Writer		writer;
+	Datum		from;
+	Datum		until;
 
 	batch->requests = table_of_ours(OWN_REQUESTS, RowExclusiveLock);
 	batch->context = AllocSetContextCreate(CurrentMemoryContext, "approval sweep", ALLOCSET_DEFAULT_SIZES);
@@ -228,8 +230,9 @@ walk(Batch *batch)
 		sweep->call->writer = &writer;
 	}
 	PushActiveSnapshot(GetLatestSnapshot());
-	table_visit_due(batch->requests, OWN_REQUESTS_DUE, TimestampTzGetDatum(sweep->from),
-					TimestampTzGetDatum(sweep->until), look_at, batch);
+	from = TimestampTzGetDatum(sweep->from);
+	until = TimestampTzGetDatum(sweep->until);
+	table_visit_range(batch->requests, OWN_REQUESTS_DUE, NULL, &from, &until, NULL, look_at, batch);
 	PopActiveSnapshot();
 	if (!batch->only_look)
 		table_write_end(&writer);

@@ -60,6 +60,8 @@ static const char *const own_names[OWN_COUNT] = {
 	[OWN_REQUESTS_REPEAT] = "requests_repeat",
 	[OWN_DECISIONS] = "decisions",
 	[OWN_EVENTS] = "events",
+	[OWN_EVENTS_BY_ID] = "events_pkey",
+	[OWN_EVENTS_FEED] = "events_feed",
 	[OWN_EVENTS_SEQUENCE] = "events_seq",
 };
 
@@ -324,21 +326,31 @@ table_visit_after(Relation relation, OwnRelation by, const Datum *keys, int nkey
 }
 
 /*
- * Every row from one value to another of the first column of an index, in its
- * order, in the active snapshot.
+ * Every row from one value to another of a column of an index, in its order, in
+ * the active snapshot.  What is NULL is no condition: key is of the column
+ * before it, if there is one, next of the one after it.
  */
 void
-table_visit_due(Relation relation, OwnRelation by, Datum from, Datum until, TableVisitor visitor, void *arg)
+table_visit_range(Relation relation, OwnRelation by, const Datum *key, const Datum *from,
+				  const Datum *until, const Datum *next, TableVisitor visitor, void *arg)
 {
 	Relation	index = index_open(table_oid(by), AccessShareLock);
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
-	ScanKeyData scan_keys[2];
+	int			column = key ? 1 : 0;
+	ScanKeyData scan_keys[4];
+	int			nkeys = 0;
 	IndexScanDesc scan;
 
-	set_key(index, 0, BTGreaterEqualStrategyNumber, from, &scan_keys[0]);
-	set_key(index, 0, BTLessEqualStrategyNumber, until, &scan_keys[1]);
-	scan = compat_index_beginscan(relation, index, GetActiveSnapshot(), 2);
-	index_rescan(scan, scan_keys, 2, NULL, 0);
+	if (key)
+		set_key(index, 0, BTEqualStrategyNumber, *key, &scan_keys[nkeys++]);
+	if (from)
+		set_key(index, column, BTGreaterEqualStrategyNumber, *from, &scan_keys[nkeys++]);
+	if (until)
+		set_key(index, column, BTLessEqualStrategyNumber, *until, &scan_keys[nkeys++]);
+	if (next)
+		set_key(index, column + 1, BTEqualStrategyNumber, *next, &scan_keys[nkeys++]);
+	scan = compat_index_beginscan(relation, index, GetActiveSnapshot(), nkeys);
+	index_rescan(scan, scan_keys, nkeys, NULL, 0);
 	while (index_getnext_slot(scan, ForwardScanDirection, slot))
 	{
 		CHECK_FOR_INTERRUPTS();

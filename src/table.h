@@ -71,6 +71,8 @@ typedef enum OwnRelation
 	OWN_REQUESTS_DUE,
 	OWN_REQUESTS_GRANT,
 	OWN_REQUESTS_REPEAT,
+	OWN_EVENTS_BY_ID,
+	OWN_EVENTS_FEED,
 	OWN_EVENTS_SEQUENCE,
 	OWN_COUNT
 } OwnRelation;
@@ -97,8 +99,8 @@ extern void table_visit(Relation relation, OwnRelation index, const Datum *keys,
 extern void table_visit_after(Relation relation, OwnRelation index, const Datum *keys, int nkeys,
 							  const Datum *after, Snapshot snapshot, TableVisitor visitor, void *arg);
 
-extern void table_visit_due(Relation relation, OwnRelation index, Datum from, Datum until,
-							TableVisitor visitor, void *arg);
+extern void table_visit_range(Relation relation, OwnRelation index, const Datum *key, const Datum *from,
+							  const Datum *until, const Datum *next, TableVisitor visitor, void *arg);
 extern bool table_lock_visited(Relation relation, TupleTableSlot *slot);
 
 extern void table_write_begin(Writer *writer);

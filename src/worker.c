@@ -318,7 +318,7 @@ note_error(void)
 static bool
 work_safely(void)
 {
-	bool		goes_on = true;
+	volatile bool goes_on = true;
 
 	PG_TRY();
 	{
