@@ -205,7 +205,7 @@ define_waits(void)
 							PGC_SUSET, 0, NULL, NULL, NULL);
 }
 
-/* Of the worker, which there is only where the library is preloaded. */
+/* Of the worker. */
 static void
 define_worker(void)
 {
@@ -224,7 +224,12 @@ define_worker(void)
 	DefineCustomIntVariable("approval.worker_idle", "Time without work after which the worker of a database ends.",
 							NULL, &setting_worker_idle, 60, 1, DAY,
 							PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
+}
 
+/* Decided when shared memory is laid out: only where the library is preloaded. */
+static void
+define_room(void)
+{
 	/*
 	 * For how many databases with the extension there is room in shared
 	 * memory.  In those beyond, changes ring in the transaction and
@@ -276,8 +281,9 @@ settings_init(void)
 	define_switches();
 	define_quotas();
 	define_waits();
+	define_worker();
 	if (process_shared_preload_libraries_in_progress)
-		define_worker();
+		define_room();
 
 	/*
 	 * How long a proposal waits for others that take from the same budget or

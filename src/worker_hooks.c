@@ -226,10 +226,16 @@ utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree, ProcessU
 	Node	   *statement = pstmt->utilityStmt;
 	bool		prepared = IsA(statement, TransactionStmt) &&
 	((TransactionStmt *) statement)->kind == TRANS_STMT_COMMIT_PREPARED;
+	bool		drops = IsA(statement, DropStmt) &&
+	((DropStmt *) statement)->removeType == OBJECT_EXTENSION;
 
 	make_room(statement);
 	(previous_utility ? previous_utility : standard_ProcessUtility)
 		(pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc);
+
+	/* perhaps ours: the worker looks, and leaves */
+	if (drops)
+		worker_look();
 
 	/* what it did was written by another transaction, perhaps long ago */
 	if (prepared)
