@@ -191,7 +191,7 @@ take_event(Gathering *gather, TupleTableSlot *slot)
 static bool
 visit_event(TupleTableSlot *slot, void *arg)
 {
-	Gathering	   *gather = arg;
+	Gathering  *gather = arg;
 	uint64		xid;
 
 	slot_getallattrs(slot);
@@ -238,7 +238,7 @@ gather_all(Gathering *gather)
 static bool
 visit_event_of_request(TupleTableSlot *slot, void *arg)
 {
-	Gathering	   *gather = arg;
+	Gathering  *gather = arg;
 	const Position *position = &gather->follow->position;
 	uint64		xid;
 
@@ -257,7 +257,7 @@ visit_event_of_request(TupleTableSlot *slot, void *arg)
 static bool
 visit_request(TupleTableSlot *slot, void *arg)
 {
-	Gathering	   *gather = arg;
+	Gathering  *gather = arg;
 	Datum		keys[2];
 
 	slot_getallattrs(slot);
@@ -309,7 +309,7 @@ gather_conversation(Gathering *gather)
 static void
 read_events(Follow *follow, const Wanted *wanted, int most, uint64 end)
 {
-	Gathering		gather = {.follow = follow,.wanted = wanted,.end = end,.most = most,.room = 64};
+	Gathering	gather = {.follow = follow,.wanted = wanted,.end = end,.most = most,.room = 64};
 
 	gather.context = CurrentMemoryContext;
 	gather.row = AllocSetContextCreate(CurrentMemoryContext, "approval event", ALLOCSET_DEFAULT_SIZES);

@@ -175,7 +175,7 @@ RETURNS pg_catalog.int8
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_expire_due';
 REVOKE ALL ON FUNCTION approval.expire_due FROM PUBLIC;
 COMMENT ON FUNCTION approval.expire_due IS
-'Writes down what has lapsed in the caller''s tenants: pending and approved requests become expired, executions whose lease is over unknown, each with its event. Returns how many; call it again while that is max_rows. Rows that somebody holds are left for the next time. Deadlines hold without it. max_rows: 1 to 1000000 (22004 for NULL, 22023).';
+'Writes down what has lapsed in the caller''s tenants: pending and approved requests become expired, executions whose lease is over unknown, reminders and escalations happen, each with its event and one for a request in a call. Returns how many; call it again while that is max_rows. A row that fails is set aside and tried again later. The worker does the same; this is for installations without it. Rows that somebody holds are left for the next time. Deadlines hold without it. max_rows: 1 to 1000000 (22004 for NULL, 22023).';
 
 CREATE FUNCTION approval.explain(
 	tool pg_catalog.text,

@@ -45,7 +45,10 @@ sub wait_for
 	return;
 }
 
-sub state { return $root->run("SELECT $_[0] FROM approval.worker_state()")->value }
+sub state
+{
+	return $root->run("SELECT $_[0] FROM approval.worker_state()")->value;
+}
 
 sub short
 {
@@ -61,17 +64,20 @@ sub wait_expired
 	wait_for(
 		$root,
 		"SELECT count(*) FROM approval.events WHERE request_id = '$request->{id}' AND kind = 'expired'",
-		1, $what);
+		1,
+		$what);
 	return;
 }
 
 # CREATE EXTENSION: after its commit there is a worker, after its end none.
-wait_for($root, 'SELECT state FROM approval.worker_state()',
+wait_for(
+	$root, 'SELECT state FROM approval.worker_state()',
 	'running', 'CREATE EXTENSION starts a worker');
 is( $root->run(
 		"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'approval worker' AND datname = current_database()"
 	)->value,
-	1, 'which is seen in pg_stat_activity');
+	1,
+	'which is seen in pg_stat_activity');
 $root->run("CREATE DATABASE never");
 my $never = Wire->new($node, dbname => 'never');
 $never->run('BEGIN');
@@ -87,7 +93,8 @@ $never->close;
 # The next deadline, and a nearer one committed meanwhile.
 my $far = short(3600);
 my $near = short(1);
-wait_expired($near, 'wakes for a nearer deadline that was committed meanwhile');
+wait_expired($near,
+	'wakes for a nearer deadline that was committed meanwhile');
 is(state_of($root, $far), 'pending - 1 0', 'and leaves what is not due');
 is( $root->run(
 		"SELECT actor FROM approval.events WHERE request_id = '$near->{id}' AND kind = 'expired'"
@@ -104,9 +111,12 @@ wait_for(
 my $quiet =
   "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()";
 my $pid = state('worker_pid');
-my $began = $root->run("SELECT state_change FROM pg_stat_activity WHERE pid = $pid")->value;
+my $began =
+  $root->run("SELECT state_change FROM pg_stat_activity WHERE pid = $pid")
+  ->value;
 select(undef, undef, undef, 1.5);
-is($root->run("SELECT state_change FROM pg_stat_activity WHERE pid = $pid")->value,
+is( $root->run("SELECT state_change FROM pg_stat_activity WHERE pid = $pid")
+	  ->value,
 	$began, 'and executes nothing');
 
 # Decisions inside a prepared transaction are announced when that commits.
@@ -119,15 +129,18 @@ is($alice->run("PREPARE TRANSACTION 'decided'")->verdict,
 	'ok', 'a decision can be prepared');
 $alice->run("COMMIT PREPARED 'decided'");
 my %heard;
+
 for (1 .. 200)
 {
 	$listener->run('SELECT 1');
-	$heard{ decode_json($_->[1])->{id} . ' ' . decode_json($_->[1])->{event} }++
+	$heard{ decode_json($_->[1])->{id} . ' '
+		  . decode_json($_->[1])->{event} }++
 	  for $listener->notifications;
 	last if $heard{"$prepared->{id} approved"};
 	select(undef, undef, undef, 0.02);
 }
-ok($heard{"$prepared->{id} approved"}, 'and is announced once it is committed');
+ok( $heard{"$prepared->{id} approved"},
+	'and is announced once it is committed');
 ok($heard{"$prepared->{id} proposed"}, 'as the proposal was');
 $listener->close;
 
@@ -135,7 +148,8 @@ $listener->close;
 my $waited = propose_one($agent);
 my $waiter = Wire->new($node, user => 'agent');
 $waiter->start("SELECT status FROM approval.wait('$waited->{id}', '30 s')");
-wait_for($root, 'SELECT waits FROM approval.worker_state()', 1, 'somebody waits');
+wait_for($root, 'SELECT waits FROM approval.worker_state()',
+	1, 'somebody waits');
 $alice->run(decide_sql($waited, 'approve'));
 is($waiter->finish->value, 'approved', 'and is told');
 
@@ -148,8 +162,10 @@ wait_for($root,
 wait_expired(short(1), 'and does its work');
 
 # The launcher's end changes nothing for long.
-$root->run('SELECT pg_terminate_backend(launcher_pid) FROM approval.worker_state()');
-wait_for($root, 'SELECT (launcher_pid IS NOT NULL)::text FROM approval.worker_state()',
+$root->run(
+	'SELECT pg_terminate_backend(launcher_pid) FROM approval.worker_state()');
+wait_for($root,
+	'SELECT (launcher_pid IS NOT NULL)::text FROM approval.worker_state()',
 	'true', 'the launcher comes back');
 
 # An error ends the round, not the process: one row fails, the rest goes on.
@@ -171,11 +187,13 @@ $root->run(
 );
 my @batch = map { short(2) } 1 .. 5;
 $root->run("INSERT INTO public.poisoned VALUES ('$batch[2]{id}')");
-wait_expired($batch[$_], "row $_ of a batch with a poisoned row") for 0, 1, 3, 4;
+wait_expired($batch[$_], "row $_ of a batch with a poisoned row")
+  for 0, 1, 3, 4;
 wait_for(
 	$root,
 	"SELECT problem FROM approval.set_aside WHERE request_id = '$batch[2]{id}'",
-	'poisoned', 'the poisoned one is set aside');
+	'poisoned',
+	'the poisoned one is set aside');
 is(state('worker_pid'), $pid, 'by the same process');
 my $log = slurp_file($node->logfile);
 my @times = $log =~ /$batch[2]{id} could not be put away/g;
@@ -194,16 +212,21 @@ wait_expired($orphan, 'a request whose login is gone');
 # Databases are renamed, copied and dropped without FORCE.
 $root->run('CREATE DATABASE house');
 my $house = install_gate($node, 'house');
-wait_for($house, 'SELECT state FROM approval.worker_state()',
+wait_for(
+	$house, 'SELECT state FROM approval.worker_state()',
 	'running', 'a worker in another database');
 $house->close;
-is($root->run('ALTER DATABASE house RENAME TO home')->verdict, 'ok', 'RENAME');
+is($root->run('ALTER DATABASE house RENAME TO home')->verdict, 'ok',
+	'RENAME');
 $house = Wire->new($node, dbname => 'home');
-wait_for($house, 'SELECT state FROM approval.worker_state()',
+wait_for(
+	$house, 'SELECT state FROM approval.worker_state()',
 	'running', 'which goes on under another name');
 $house->close;
-is($root->run('CREATE DATABASE copy TEMPLATE home')->verdict, 'ok', 'TEMPLATE');
-is($root->run("DROP DATABASE $_")->verdict, 'ok', "DROP $_") for qw(home copy);
+is($root->run('CREATE DATABASE copy TEMPLATE home')->verdict,
+	'ok', 'TEMPLATE');
+is($root->run("DROP DATABASE $_")->verdict, 'ok', "DROP $_")
+  for qw(home copy);
 
 # DROP EXTENSION, and again.
 $root->run('CREATE DATABASE again');
@@ -212,7 +235,8 @@ for my $time (1, 2)
 {
 	wait_for($again, 'SELECT state FROM approval.worker_state()',
 		'running', "CREATE EXTENSION, $time");
-	is($again->run('DROP EXTENSION approval')->verdict, 'ok', "DROP EXTENSION, $time");
+	is($again->run('DROP EXTENSION approval')->verdict,
+		'ok', "DROP EXTENSION, $time");
 	wait_for(
 		$again,
 		"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'approval worker' AND datname = 'again'",
@@ -245,7 +269,8 @@ wait_expired($due, 'after a restart');
 $node->append_conf('postgresql.conf', "approval.worker_idle = '1s'");
 $node->reload;
 my $later = short(4);
-wait_for($root, 'SELECT state FROM approval.worker_state()',
+wait_for(
+	$root, 'SELECT state FROM approval.worker_state()',
 	'sleeping', 'after a reload it ends sooner');
 wait_expired($later, 'and is started for the next deadline');
 

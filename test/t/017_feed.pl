@@ -22,7 +22,8 @@ my $node = new_node(
 	'feed',
 	preload => 1,
 	allows_streaming => 1,
-	conf => "fsync = off\nmax_prepared_transactions = 20\nmax_connections = 60\n");
+	conf =>
+	  "fsync = off\nmax_prepared_transactions = 20\nmax_connections = 60\n");
 $node->start;
 my $root = install_gate($node);
 
@@ -30,8 +31,10 @@ my $root = install_gate($node);
 sub follow
 {
 	my ($reader, $most) = @_;
-	my $s = Wire->new($reader->{node} // $node, user => $reader->{user} // 'audrey');
-	my $row = $s->run('SELECT * FROM approval.feed('
+	my $s = Wire->new($reader->{node} // $node,
+		user => $reader->{user} // 'audrey');
+	my $row =
+	  $s->run('SELECT * FROM approval.feed('
 		  . (defined $reader->{cursor} ? literal($reader->{cursor}) : 'NULL')
 		  . ", max_rows => $most)")->record;
 
@@ -45,17 +48,27 @@ sub follow
 	return $row->{more} eq 't';
 }
 
-sub names { return map { "$_->{id} $_->{n}" } @_ }
+sub names
+{
+	return map { "$_->{id} $_->{n}" } @_;
+}
 
 sub check
 {
 	my ($reader, $what) = @_;
 	my %next;
-	my @misplaced = grep { $_->{n} != ++$next{ $_->{id} } } @{ $reader->{events} };
+	my @misplaced =
+	  grep { $_->{n} != ++$next{ $_->{id} } } @{ $reader->{events} };
 
 	is_deeply(
 		[ sort { $a cmp $b } names(@{ $reader->{events} }) ],
-		[ map { $_->[0] } @{ $root->run(q(SELECT (request_id || ' ' || n)::text AS e FROM approval.events ORDER BY (request_id || ' ' || n) COLLATE "C"))->{rows} } ],
+		[
+			map { $_->[0] } @{
+				$root->run(
+					q(SELECT (request_id || ' ' || n)::text AS e FROM approval.events ORDER BY (request_id || ' ' || n) COLLATE "C")
+				)->{rows}
+			}
+		],
 		"$what: every event once, and no other");
 	is_deeply([ names(@misplaced) ], [], "$what: in the order of each chain");
 	return;
@@ -63,7 +76,8 @@ sub check
 
 # Writers, each with a transaction that takes its time.
 my @writers = map {
-	{   agent => Wire->new($node, user => 'agent'),
+	{
+		agent => Wire->new($node, user => 'agent'),
 		alice => Wire->new($node, user => 'alice'),
 		open => {},
 		n => 0
@@ -85,7 +99,7 @@ sub begin_or_end
 		return $open->{$s} = 1;
 	}
 	my $dice = rand();
-	if ($dice < 0.2) { $s->run('ROLLBACK') }
+	if    ($dice < 0.2) { $s->run('ROLLBACK') }
 	elsif ($dice < 0.4 && @prepared < 8)
 	{
 		my $name = 'p' . ++$gid;
@@ -114,8 +128,9 @@ sub act
 		# who is locked by another writer must not stop the show
 		my ($request) = shuffle(@known);
 		$s->run('SET lock_timeout = 10');
-		$s->query("SELECT * FROM approval.try_decide('$request->{id}', 'approve', '$request->{review_hash}')")
-		  if $request && $request->{id};
+		$s->query(
+			"SELECT * FROM approval.try_decide('$request->{id}', 'approve', '$request->{review_hash}')"
+		) if $request && $request->{id};
 	}
 	$s->query(rand() < 0.5 ? 'ROLLBACK TO s' : 'RELEASE s') if $savepoint;
 	$s->run('ROLLBACK'), $w->{open}{$s} = 0
@@ -129,11 +144,13 @@ for my $round (1 .. ($ENV{APPROVAL_ROUNDS} // 400))
 	if (@prepared && rand() < 0.2)
 	{
 		my $name = splice @prepared, int(rand(@prepared)), 1;
-		$root->run((rand() < 0.7 ? 'COMMIT' : 'ROLLBACK') . " PREPARED '$name'");
+		$root->run(
+			(rand() < 0.7 ? 'COMMIT' : 'ROLLBACK') . " PREPARED '$name'");
 	}
 	for my $reader (@readers)
 	{
-		follow($reader, 1 + int(rand(rand() < 0.5 ? 3 : 200))) if rand() < 0.3;
+		follow($reader, 1 + int(rand(rand() < 0.5 ? 3 : 200)))
+		  if rand() < 0.3;
 	}
 }
 for my $w (@writers)
@@ -150,7 +167,8 @@ for my $reader (@readers)
 my $late = { events => [] };
 1 while follow($late, 7) || rand() < 0.3;
 check($late, 'one who comes late');
-cmp_ok(scalar @{ $late->{events} }, '>', 100, 'and there was something to read');
+cmp_ok(scalar @{ $late->{events} },
+	'>', 100, 'and there was something to read');
 
 # The worker has announced as many; its own position is one more reader.
 is_deeply([ verify_all($root) ], [], 'every chain is whole');
@@ -182,11 +200,13 @@ $slow->run('COMMIT');
 propose_one($agent);
 $root->run('CHECKPOINT');
 $node->wait_for_catchup($standby, 'replay');
+
 for (1 .. 500)
 {
 	1 while follow($far, 3) || rand() < 0.3;
 	last
-	  if @{ $far->{events} } == $root->run('SELECT count(*) FROM approval.events')->value;
+	  if @{ $far->{events} } ==
+	  $root->run('SELECT count(*) FROM approval.events')->value;
 	select(undef, undef, undef, 0.05);
 }
 check($far, 'on a standby');
@@ -208,18 +228,25 @@ check($far, 'a new reader there');
 # A dump that is restored: the past first, then what is new; old cursors are
 # sent back.
 my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump';
-$standby->command_ok([ 'pg_dump', '-Fc', '-f', $dump, $standby->connstr('postgres') ], 'dumped');
+$standby->command_ok(
+	[ 'pg_dump', '-Fc', '-f', $dump, $standby->connstr('postgres') ],
+	'dumped');
 $root->run('CREATE DATABASE restored');
 my $cursor = $far->{cursor};
-$standby->command_ok([ 'pg_restore', '-d', $standby->connstr('restored'), $dump ], 'restored');
+$standby->command_ok(
+	[ 'pg_restore', '-d', $standby->connstr('restored'), $dump ], 'restored');
 my $there = Wire->new($standby, dbname => 'restored');
-is($there->run("SELECT resync FROM approval.feed('$cursor')")->value, 't', 'a cursor of the original: resync');
+is($there->run("SELECT resync FROM approval.feed('$cursor')")->value,
+	't', 'a cursor of the original: resync');
 my $read = { events => [] };
 my $more = 't';
+
 while ($more eq 't')
 {
-	my $row = $there->run('SELECT * FROM approval.feed('
-		  . (defined $read->{cursor} ? literal($read->{cursor}) : 'NULL') . ', max_rows => 20)')->record;
+	my $row =
+	  $there->run('SELECT * FROM approval.feed('
+		  . (defined $read->{cursor} ? literal($read->{cursor}) : 'NULL')
+		  . ', max_rows => 20)')->record;
 
 	($read->{cursor}, $more) = @$row{qw(cursor_text more)};
 	push @{ $read->{events} }, @{ decode_json($row->{events}) };
@@ -227,10 +254,14 @@ while ($more eq 't')
 $root = $there;
 $there = Wire->new($standby, dbname => 'restored', user => 'agent');
 propose_one($there);
-my $row = $root->run("SELECT * FROM approval.feed('$read->{cursor}')")->record;
+my $row =
+  $root->run("SELECT * FROM approval.feed('$read->{cursor}')")->record;
 push @{ $read->{events} }, @{ decode_json($row->{events}) };
 check($read, 'in the restored database');
-is($root->run("SELECT resync FROM approval.feed('$row->{cursor_text}')")->value, 'f', 'whose own cursors are good');
-like($root->query("SELECT approval.feed('nonsense')")->sqlstate, qr/^22023$/, 'nonsense is no cursor');
+is( $root->run("SELECT resync FROM approval.feed('$row->{cursor_text}')")
+	  ->value,
+	'f', 'whose own cursors are good');
+like($root->query("SELECT approval.feed('nonsense')")->sqlstate,
+	qr/^22023$/, 'nonsense is no cursor');
 $standby->stop;
 done_testing();
