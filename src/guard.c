@@ -17,6 +17,7 @@
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "utils/datum.h"
+#include "utils/inval.h"
 #include "utils/rel.h"
 
 #include "errors.h"
@@ -34,6 +35,7 @@ static bool settling = false;
 PG_FUNCTION_INFO_V1(approval_guard_request);
 PG_FUNCTION_INFO_V1(approval_guard_append_only);
 PG_FUNCTION_INFO_V1(approval_guard_entry);
+PG_FUNCTION_INFO_V1(approval_table_changed);
 
 /* Must be followed by guard_close, after an error too. */
 void
@@ -157,4 +159,16 @@ approval_guard_entry(PG_FUNCTION_ARGS)
 	if (!settling)
 		guard_refuse(trigger, "no verb is writing");
 	return PointerGetDatum(trigger->tg_newtuple);
+}
+
+/* Trigger: makes every session forget what it keeps of the table. */
+Datum
+approval_table_changed(PG_FUNCTION_ARGS)
+{
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function was not called by the trigger manager")));
+	CacheInvalidateRelcache(((TriggerData *) fcinfo->context)->tg_relation);
+	return PointerGetDatum(NULL);
 }

@@ -42,8 +42,6 @@
 
 #define MAX_KEYS 3
 
-PG_FUNCTION_INFO_V1(approval_table_changed);
-
 static const char *const own_names[OWN_COUNT] = {
 	[OWN_REQUESTS] = "requests",
 	[OWN_REQUESTS_BY_ID] = "requests_pkey",
@@ -106,18 +104,6 @@ table_oid(OwnRelation which)
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation \"approval.%s\" does not exist", own_names[which])));
 	return own_oids[which];
-}
-
-/* Trigger: makes every session forget what it keeps of the table. */
-Datum
-approval_table_changed(PG_FUNCTION_ARGS)
-{
-	if (!CALLED_AS_TRIGGER(fcinfo))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("function was not called by the trigger manager")));
-	CacheInvalidateRelcache(((TriggerData *) fcinfo->context)->tg_relation);
-	return PointerGetDatum(NULL);
 }
 
 static const struct
@@ -280,6 +266,25 @@ table_find(Relation relation, OwnRelation by, const Datum *keys, int nkeys,
 	return there;
 }
 
+/* Shows each row to the visitor, and closes the index. */
+static void
+walk(Relation relation, Relation index, ScanKey keys, int nkeys, TableVisitor visitor, void *arg)
+{
+	TupleTableSlot *slot = table_slot_create(relation, NULL);
+	IndexScanDesc scan = compat_index_beginscan(relation, index, GetActiveSnapshot(), nkeys);
+
+	index_rescan(scan, keys, nkeys, NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!visitor(slot, arg))
+			break;
+	}
+	index_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	index_close(index, AccessShareLock);
+}
+
 /*
  * Every row with these keys in an index, in a snapshot of the caller's or, if
  * NULL, in a fresh one under READ COMMITTED.  A statement
@@ -299,9 +304,7 @@ table_visit_after(Relation relation, OwnRelation by, const Datum *keys, int nkey
 				  Snapshot snapshot, TableVisitor visitor, void *arg)
 {
 	Relation	index = index_open(table_oid(by), AccessShareLock);
-	TupleTableSlot *slot = table_slot_create(relation, NULL);
 	ScanKeyData scan_keys[MAX_KEYS];
-	IndexScanDesc scan;
 
 	Assert(nkeys + (after ? 1 : 0) <= MAX_KEYS);
 	equality_keys(index, keys, nkeys, scan_keys);
@@ -311,18 +314,8 @@ table_visit_after(Relation relation, OwnRelation by, const Datum *keys, int nkey
 		nkeys++;
 	}
 	PushActiveSnapshot(snapshot ? snapshot : GetTransactionSnapshot());
-	scan = compat_index_beginscan(relation, index, GetActiveSnapshot(), nkeys);
-	index_rescan(scan, scan_keys, nkeys, NULL, 0);
-	while (index_getnext_slot(scan, ForwardScanDirection, slot))
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (!visitor(slot, arg))
-			break;
-	}
-	index_endscan(scan);
+	walk(relation, index, scan_keys, nkeys, visitor, arg);
 	PopActiveSnapshot();
-	ExecDropSingleTupleTableSlot(slot);
-	index_close(index, AccessShareLock);
 }
 
 /*
@@ -335,11 +328,9 @@ table_visit_range(Relation relation, OwnRelation by, const Datum *key, const Dat
 				  const Datum *until, const Datum *next, TableVisitor visitor, void *arg)
 {
 	Relation	index = index_open(table_oid(by), AccessShareLock);
-	TupleTableSlot *slot = table_slot_create(relation, NULL);
 	int			column = key ? 1 : 0;
 	ScanKeyData scan_keys[4];
 	int			nkeys = 0;
-	IndexScanDesc scan;
 
 	if (key)
 		set_key(index, 0, BTEqualStrategyNumber, *key, &scan_keys[nkeys++]);
@@ -349,17 +340,7 @@ table_visit_range(Relation relation, OwnRelation by, const Datum *key, const Dat
 		set_key(index, column, BTLessEqualStrategyNumber, *until, &scan_keys[nkeys++]);
 	if (next)
 		set_key(index, column + 1, BTEqualStrategyNumber, *next, &scan_keys[nkeys++]);
-	scan = compat_index_beginscan(relation, index, GetActiveSnapshot(), nkeys);
-	index_rescan(scan, scan_keys, nkeys, NULL, 0);
-	while (index_getnext_slot(scan, ForwardScanDirection, slot))
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (!visitor(slot, arg))
-			break;
-	}
-	index_endscan(scan);
-	ExecDropSingleTupleTableSlot(slot);
-	index_close(index, AccessShareLock);
+	walk(relation, index, scan_keys, nkeys, visitor, arg);
 }
 
 /*
