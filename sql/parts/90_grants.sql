@@ -55,6 +55,10 @@ GRANT EXECUTE ON FUNCTION
 	approval.wake_worker
 TO approval_admin;
 
+GRANT EXECUTE ON FUNCTION
+	approval.worker_state
+TO approval_approver, approval_auditor, approval_admin;
+
 /* remarks: requesters on their own proposals */
 GRANT EXECUTE ON FUNCTION
 	approval.comment
@@ -86,11 +90,12 @@ GRANT SELECT ON approval.registry, approval.tool_changes, approval.standing_gran
 	approval.group_members, approval.policy_audit, approval.tool_health
 TO approval_approver, approval_auditor, approval_admin;
 
-GRANT SELECT ON approval.inbox, approval.audit, approval.votes, approval.reviewer_stats, approval.review_times
+GRANT SELECT ON approval.inbox, approval.audit, approval.votes, approval.reviewer_stats, approval.review_times,
+	approval.worker_stats, approval.stuck
 TO approval_approver, approval_auditor, approval_admin;
 
 /* what the views and our own statements call as the owner of the tables */
 GRANT EXECUTE ON FUNCTION approval.caller_tenants, approval.caller_reads, approval.caller_roles,
-	approval.tool_words, approval.ulid_from, approval.preview_diff,
+	approval.worker_state, approval.tool_words, approval.ulid_from, approval.preview_diff,
 	approval.sound_request, approval.sound_verdict
 TO approval_owner;

@@ -73,6 +73,15 @@ SELECT is((SELECT problem || ' ' || tries FROM approval.set_aside WHERE request_
 SELECT t.sweep() \g /dev/null
 SELECT is((SELECT tries FROM approval.set_aside WHERE request_id = p.id), 1, 'and left alone for a while') FROM t.poisoned p WHERE n = 2;
 
+-- What does not get on, and why.
+SELECT t.row('admin', $$approval.remove_member('clerks', 'user:alice')$$) IS NOT NULL AS done \g /dev/null
+SELECT t.proposed() AS alone \gset
+SELECT is((SELECT string_agg(why, ', ') FROM approval.stuck WHERE id = :'alone'), 'nobody eligible', 'a group without members');
+SELECT is((SELECT string_agg(why, ', ') FROM approval.stuck WHERE id = l.id), 'outcome unknown', 'a lost execution') FROM t.lapsing l WHERE state = 'lost';
+SELECT is((SELECT string_agg(what_to_do, ', ') FROM approval.stuck WHERE id = p.id AND why = 'set aside'), 'see what is wrong: row_tampered', 'a row that was set aside') FROM t.poisoned p WHERE n = 2;
+SELECT is((t.as('admin', '(SELECT preloaded, backlog > 0 AS due FROM approval.worker_stats)')).rows -> 0 ->> 'due', 'true', 'and the worker''s own account');
+SELECT t.row('admin', $$approval.add_member('clerks', 'user:alice')$$) IS NOT NULL AS done \g /dev/null
+
 -- Waiting for what is settled does not wait, nor does a timeout of nothing.
 SELECT is(t.row('agent', format('approval.wait(%L)', :'i')) ->> 'status', 'approved', 'decided already');
 SELECT t.request('pending') AS p \gset
