@@ -244,7 +244,7 @@ caller_policy_tenant(const Caller *caller, const char *wanted)
 static bool
 actor_reserved(const char *actor)
 {
-	return strcmp(actor, "policy") == 0 || strncmp(actor, "login:", 6) == 0;
+	return strcmp(actor, "policy") == 0 || strcmp(actor, "worker") == 0 || strncmp(actor, "login:", 6) == 0;
 }
 
 /*

@@ -91,8 +91,8 @@
 	  "End the run, or start another one.") \
 	R(CLAIMED, "claimed", 423, "somebody else has claimed the request", \
 	  "Wait until the claim runs out, or ask its holder.") \
-	R(QUOTA, "quota", 429, "too many requests are waiting", \
-	  "DETAIL says of what; wait until pending requests are decided.") \
+	R(QUOTA, "quota", 429, "too many requests, or sessions, are waiting", \
+	  "DETAIL says of what; wait until pending requests are decided, or until other calls of wait() have returned.") \
 	R(RUN_CLAIMED, "run_claimed", 409, "another orchestrator holds the run", \
 	  "Wait until its lease is over.") \
 	R(RUN_PAUSED, "run_paused", 409, "the conversation waits for decisions", \

@@ -140,7 +140,7 @@ events_json(const Follow *follow, bool with_note)
 	return out.data;
 }
 
-/* A requester follows what its login proposed, and does not read remarks. */
+/* A requester follows what its login proposed. */
 static void
 set_wanted(const Call *call, FunctionCallInfo fcinfo, Wanted *wanted)
 {
@@ -225,6 +225,7 @@ approval_feed(PG_FUNCTION_ARGS)
 	char	   *cursor = args_text(fcinfo, 0, "cursor_text", CURSOR_LIMIT);
 	int			most = PG_ARGISNULL(3) ? FEED_ROWS : PG_GETARG_INT32(3);
 	bool		resync;
+	bool		reads_trail;
 	MemoryContext old;
 	Datum		result;
 
@@ -233,6 +234,8 @@ approval_feed(PG_FUNCTION_ARGS)
 	refuse_own_writes();
 	verb_begin(&call, fcinfo, "feed");
 	set_wanted(&call, fcinfo, &wanted);
+	reads_trail = caller_is(call.caller, "approval_approver") || caller_is(call.caller, "approval_auditor") ||
+		caller_is(call.caller, "approval_admin");
 	PushActiveSnapshot(GetTransactionSnapshot());
 	resync = !begin_at(cursor, &follow.position);
 	if (!resync && call.caller->sight != SIGHT_NOTHING)
@@ -240,7 +243,7 @@ approval_feed(PG_FUNCTION_ARGS)
 	PopActiveSnapshot();
 	flush_numbers();
 	old = MemoryContextSwitchTo(call.result_context);
-	result = feed_datum(fcinfo, &follow, resync, call.caller->sight == SIGHT_TENANT);
+	result = feed_datum(fcinfo, &follow, resync, reads_trail);
 	MemoryContextSwitchTo(old);
 	verb_end(&call);
 	return result;

@@ -417,35 +417,13 @@ greatest_xid(const Follow *follow)
 	return greatest;
 }
 
-/*
- * The new position after a part of what is there: up to the greatest number
- * that was read, but for what is not seen in the snapshot, or was listed
- * before and is still not.
- */
+/* After a part of what is there: as if nothing beyond it could be seen. */
 static void
-cut(const Follow *follow, const Position *now, Position *to)
+cut(const Follow *follow, Position *now)
 {
-	int			i;
-
-	to->xmax = greatest_xid(follow) + 1;
-	to->count = 0;
-	to->xip = palloc(sizeof(uint64) * (now->count + 1));
-	for (i = 0; i < now->count && now->xip[i] < to->xmax; i++)
-		to->xip[to->count++] = now->xip[i];
-}
-
-/* Those listed that a lagging server has not seen yet stay listed. */
-static void
-keep_unseen(const Position *from, const Position *now, Position *to)
-{
-	int			i;
-
-	if (from->xmax <= now->xmax)
-		return;
-	to->xmax = from->xmax;
-	for (i = 0; i < from->count; i++)
-		if (from->xip[i] >= now->xmax)
-			position_list(to, from->xip[i]);
+	now->xmax = greatest_xid(follow) + 1;
+	while (now->count > 0 && now->xip[now->count - 1] >= now->xmax)
+		now->count--;
 }
 
 int64
@@ -482,38 +460,37 @@ follow_first_origin(void)
 	return next_origin(PG_INT64_MIN);
 }
 
+/* A past origin has been gone through: on to the next one. */
+static void
+leave_past(Position *position)
+{
+	position->origin = next_origin(position->origin);
+	position->xmax = 0;
+	position->count = 0;
+}
+
 /* One step: of a past origin everything is visible. */
 static void
 step(Follow *follow, const Wanted *wanted, int most)
 {
-	Position   *from = &follow->position;
-	bool		past = from->origin != from->home;
+	bool		past = follow->position.origin != follow->position.home;
 	bool		standby = !past && GetActiveSnapshot()->takenDuringRecovery;
 	Position	now;
-	Position	to = *from;
+	Position	to;
 
 	position_of_snapshot(GetActiveSnapshot(), &now);
-	read_events(follow, wanted, most, standby ? now.xmax : 0);
 	if (past)
 		now.count = 0;
+	read_events(follow, wanted, most, standby ? now.xmax : 0);
 	if (follow->more)
-		cut(follow, &now, &to);
-	else if (!past)
-	{
-		to.xmax = now.xmax;
-		to.count = now.count;
-		to.xip = now.xip;
-		if (standby)
-			keep_unseen(from, &now, &to);
-	}
+		cut(follow, &now);
+	position_join(&follow->position, &now, &to);
 	if (follow->more || standby)
 		defer_early(follow, &to);
 	leave_out_deferred(follow);
 	if (past && !follow->more)
 	{
-		to.origin = next_origin(from->origin);
-		to.xmax = 0;
-		to.count = 0;
+		leave_past(&to);
 		follow->more = true;
 	}
 	else if (follow->count == 0 && !follow->more)

@@ -184,12 +184,21 @@ indexes_choose(Target *target, TupleTableSlot *slot)
 	ResetExprContext(known->econtext);
 }
 
+/* Those that were opened, and no gaps between them: 18 looks at every one. */
 void
 indexes_close(Target *target)
 {
+	ResultRelInfo *info = target->info;
+	int			count = 0;
 	int			i;
 
-	for (i = 0; target->known && i < target->info->ri_NumIndices; i++)
-		target->info->ri_IndexRelationDescs[i] = target->opened[i];
-	ExecCloseIndices(target->info);
+	for (i = 0; target->known && i < info->ri_NumIndices; i++)
+		if (target->opened[i])
+		{
+			info->ri_IndexRelationDescs[count] = target->opened[i];
+			info->ri_IndexRelationInfo[count++] = info->ri_IndexRelationInfo[i];
+		}
+	if (target->known)
+		info->ri_NumIndices = count;
+	ExecCloseIndices(info);
 }

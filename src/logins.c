@@ -61,9 +61,9 @@ check_actor(const char *actor, const char *login)
 {
 	if (actor == NULL)
 		return;
-	if (strcmp(actor, "policy") == 0 ||
+	if (strcmp(actor, "policy") == 0 || strcmp(actor, "worker") == 0 ||
 		(strncmp(actor, "login:", 6) == 0 && strcmp(actor + 6, login) != 0))
-		args_bad_value("actor", "The names policy and login:... are reserved.");
+		args_bad_value("actor", "The names policy, worker and login:... are reserved.");
 }
 
 static void

@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include <inttypes.h>
+
 #include "access/xlog.h"
 #include "lib/stringinfo.h"
 #include "storage/procarray.h"
@@ -22,7 +24,7 @@
 /* Of the text; a later form will have another. */
 #define FORM '1'
 
-#define HEX64 "%" INT64_MODIFIER "x"
+#define HEX64 "%" PRIx64
 
 /* So many transactions run at once in no server. */
 #define MOST_XIP (1 << 18)
@@ -72,6 +74,7 @@ position_parse(const char *text, Position *position)
 	uint64		numbers[5];
 	uint64		last;
 	uint64		distance;
+	const char *p;
 	int			room = 0;
 	int			i;
 
@@ -86,7 +89,7 @@ position_parse(const char *text, Position *position)
 	position->epoch = (int64) numbers[2];
 	position->origin = (int64) numbers[3];
 	last = position->xmax = numbers[4];
-	for (const char *p = text; *p; p++)
+	for (p = text; *p; p++)
 		room += (*p == '.');
 	if (room > MOST_XIP)
 		return false;
@@ -162,4 +165,35 @@ position_list(Position *position, uint64 xid)
 	position->xip = repalloc(position->xip, sizeof(uint64) * (position->count + 1));
 	position->xip[position->count++] = xid;
 	qsort(position->xip, position->count, sizeof(uint64), by_number);
+}
+
+static bool
+unseen(const Position *position, uint64 xid)
+{
+	return xid >= position->xmax || position_lists(position, xid);
+}
+
+/*
+ * What has been seen at either of two positions: a transaction stays unseen
+ * only if it is in both.  Either may be ahead: a snapshot may be an old one,
+ * or that of a standby.
+ */
+void
+position_join(const Position *from, const Position *now, Position *to)
+{
+	uint64	   *xip = palloc(sizeof(uint64) * (from->count + now->count + 1));
+	int			count = 0;
+	int			i;
+
+	for (i = 0; i < now->count; i++)
+		if (unseen(from, now->xip[i]))
+			xip[count++] = now->xip[i];
+	for (i = 0; i < from->count; i++)
+		if (from->xip[i] >= now->xmax)
+			xip[count++] = from->xip[i];
+	qsort(xip, count, sizeof(uint64), by_number);
+	*to = *from;
+	to->xmax = Max(from->xmax, now->xmax);
+	to->xip = xip;
+	to->count = count;
 }

@@ -32,5 +32,6 @@ extern bool position_parse(const char *text, Position *position);
 extern void position_of_snapshot(Snapshot snapshot, Position *position);
 extern bool position_lists(const Position *position, uint64 xid);
 extern void position_list(Position *position, uint64 xid);
+extern void position_join(const Position *from, const Position *now, Position *to);
 
 #endif							/* APPROVAL_POSITION_H */

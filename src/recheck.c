@@ -88,6 +88,13 @@ version_of(const Request *request)
 	return request->nulls[REQ_POLICY_VERSION] ? 0 : DatumGetInt32(request->values[REQ_POLICY_VERSION]);
 }
 
+/* Whom an escalation let in, policy still has to want. */
+static bool
+escalation_stands(const Request *request, const Policy *policy)
+{
+	return request->nulls[REQ_ESCALATED_AT] || request_text_is(request, REQ_ESCALATE_TO, policy->escalate_to);
+}
+
 /* An approval by grant was for one version, so it does not outlive it. */
 static bool
 still_allowed(const Request *request, const Registered *registered)
@@ -104,6 +111,8 @@ still_allowed(const Request *request, const Registered *registered)
 	subject.roles = caller_roles_of(request_text(request, REQ_REQUESTER_LOGIN), &subject.nroles);
 	policy_evaluate(registered, &subject, &policy);
 	(void) policy_mode(request_text(request, REQ_MODE), &mode);
+	if (!escalation_stands(request, &policy))
+		return false;
 	return !policy_stricter(&policy, mode, DatumGetInt32(request->values[REQ_APPROVALS]), &panel);
 }
 

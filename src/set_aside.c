@@ -23,7 +23,7 @@
 #define MOST_DOUBLINGS 11		/* a bit more than a day */
 
 static Statement select_all = {
-	.sql = "SELECT s.request_id::pg_catalog.uuid, s.tenant, s.retry_at FROM approval.set_aside s",
+	.sql = "SELECT s.request_id::pg_catalog.uuid, s.retry_at FROM approval.set_aside s",
 };
 
 static Statement insert_row = {
@@ -40,10 +40,9 @@ static Statement insert_row = {
 };
 
 static Statement delete_row = {
-	.sql = "DELETE FROM approval.set_aside s WHERE s.tenant OPERATOR(pg_catalog.=) $1"
-	" AND s.request_id OPERATOR(pg_catalog.=) $2::approval.ulid",
-	.nparams = 2,
-	.types = {TEXTOID, UUIDOID},
+	.sql = "DELETE FROM approval.set_aside s WHERE s.request_id OPERATOR(pg_catalog.=) $1::approval.ulid",
+	.nparams = 1,
+	.types = {UUIDOID},
 };
 
 typedef struct Waiting
@@ -79,7 +78,7 @@ set_aside_read(void)
 		HeapTuple	row = SPI_tuptable->vals[i];
 		bool		isnull;
 		Datum		id = SPI_getbinval(row, SPI_tuptable->tupdesc, 1, &isnull);
-		TimestampTz retry_at = DatumGetTimestampTz(SPI_getbinval(row, SPI_tuptable->tupdesc, 3, &isnull));
+		TimestampTz retry_at = DatumGetTimestampTz(SPI_getbinval(row, SPI_tuptable->tupdesc, 2, &isnull));
 		Waiting    *entry = hash_search(waiting, DatumGetPointer(id), HASH_ENTER, NULL);
 
 		entry->retry_at = retry_at;
@@ -91,7 +90,7 @@ set_aside_read(void)
 
 /* Ids are unique over tenants, but for forged ones, which may wait too. */
 bool
-set_aside_waits(const char *tenant, const Ulid *id)
+set_aside_waits(const Ulid *id)
 {
 	const Waiting *entry = waiting ? hash_search(waiting, id, HASH_FIND, NULL) : NULL;
 
@@ -124,21 +123,22 @@ set_aside_row(const char *tenant, const Ulid *id, const char *sqlstate, const ch
 	if (!DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)))
 		return;
 	ulid_to_text(id, text);
-	ereport(LOG,
-			(errmsg("approval: request %s could not be put away and was set aside: %s", text, problem),
+	ereport(LOG_SERVER_ONLY,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg("approval: request %s could not be put away and was set aside", text),
+			 errdetail_log("%s", problem),
 			 errhint("See the view approval.stuck.")));
 }
 
 /* After it went well at last. */
 void
-set_aside_forget(const char *tenant, const Ulid *id)
+set_aside_forget(const Ulid *id)
 {
-	Datum		values[2];
-	char		nulls[2];
+	Datum		values[1];
+	char		nulls[1];
 
 	if (waiting == NULL || hash_search(waiting, id, HASH_FIND, NULL) == NULL)
 		return;
-	param_text(values, nulls, 0, tenant);
-	param_ulid(values, nulls, 1, id);
+	param_ulid(values, nulls, 0, id);
 	store_run(&delete_row, values, nulls, SPI_OK_DELETE, 0);
 }

@@ -96,36 +96,22 @@ store_prepare(Statement *statement)
 	statement->plan = plan;
 }
 
-/* What the planner is not to choose. */
-static void
-store_narrow(const Statement *statement)
-{
-	enable_seqscan = false;
-	if (statement->walks)
-		enable_bitmapscan = enable_hashjoin = enable_mergejoin = enable_sort = false;
-}
-
 /*
  * Plans are kept, and the first one may be made while a table is empty and a
  * sequential scan looks cheapest; every statement of ours has an index to go
  * by.  So the plan is made beforehand, where it is missing or no longer valid,
  * as if there were no sequential scans; whatever runs inside the statement is
- * planned as ever.  A statement that walks an index row by row, and stops, has
- * a limit that the planner does not know.
+ * planned as ever.
  */
 static void
 store_plan(Statement *statement)
 {
 	bool		seqscan = enable_seqscan;
-	bool		bitmapscan = enable_bitmapscan;
-	bool		hashjoin = enable_hashjoin;
-	bool		mergejoin = enable_mergejoin;
-	bool		sort = enable_sort;
 	CachedPlan *plan;
 
 	if (statement->plan == NULL)
 		store_prepare(statement);
-	store_narrow(statement);
+	enable_seqscan = false;
 	PG_TRY();
 	{
 		plan = SPI_plan_get_cached_plan(statement->plan);
@@ -133,10 +119,6 @@ store_plan(Statement *statement)
 	PG_FINALLY();
 	{
 		enable_seqscan = seqscan;
-		enable_bitmapscan = bitmapscan;
-		enable_hashjoin = hashjoin;
-		enable_mergejoin = mergejoin;
-		enable_sort = sort;
 	}
 	PG_END_TRY();
 	if (plan)

@@ -19,7 +19,6 @@ typedef struct Statement
 	int			nparams;
 	Oid			types[STORE_MAX_PARAMS];
 	void		(*build) (struct Statement *statement);
-	bool		walks;			/* along an index, however many rows there are */
 	SPIPlanPtr	plan;
 } Statement;
 

@@ -84,6 +84,7 @@ put_away(Call *call, Swept *swept)
 
 	call->status_before = request->status;
 	call->outcome_before = request->outcome;
+	set_aside_forget(request_id(request));
 	if (call->effective.status != request->status)
 	{
 		request_move(request, call->effective.status, call->effective.cause);
@@ -114,6 +115,13 @@ put_away(Call *call, Swept *swept)
 		row_renew_due(call);
 }
 
+/* Somebody may have dealt with it before it was locked. */
+static bool
+is_due(const Request *request, TimestampTz until)
+{
+	return !request->nulls[REQ_DUE_AT] && request_time(request, REQ_DUE_AT) <= until;
+}
+
 /* A row that is locked: lock, then clock, then test, then write. */
 static void
 take_row(Sweep *sweep, Call *call, TupleTableSlot *slot, Request *request)
@@ -130,8 +138,8 @@ take_row(Sweep *sweep, Call *call, TupleTableSlot *slot, Request *request)
 		sweep->swept.set_aside++;
 		return;
 	}
-	put_away(call, &sweep->swept);
-	set_aside_forget(call->tenant, request_id(request));
+	if (is_due(request, sweep->until))
+		put_away(call, &sweep->swept);
 }
 
 static bool
@@ -156,7 +164,7 @@ is_wanted(Batch *batch, TupleTableSlot *slot)
 	char	   *tenant = TextDatumGetCString(slot_getattr(slot, REQ_TENANT + 1, &isnull));
 	const Ulid *id = DatumGetUlidP(slot_getattr(slot, REQ_ID + 1, &isnull));
 
-	return may_touch(batch->sweep, tenant) && !set_aside_waits(tenant, id);
+	return may_touch(batch->sweep, tenant) && !set_aside_waits(id);
 }
 
 static void
@@ -260,7 +268,7 @@ walk_one(Sweep *sweep, const Due *due)
 			set_aside_row(due->tenant, &due->id, "PT412", "row_tampered");
 			sweep->swept.set_aside++;
 		}
-		else
+		else if (is_due(call->request, sweep->until))
 			put_away(call, &sweep->swept);
 	}
 	table_write_end(&writer);

@@ -194,15 +194,17 @@ look(Wait *wait)
 static void
 sleep_until(const Wait *wait, TimestampTz until)
 {
+	static uint32 wait_event = 0;
 	long		pause = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), until) + 1;
 
+	if (wait_event == 0)
+		wait_event = compat_wait_event("ApprovalWait");
 	if (wait->changed)
 	{
-		(void) ConditionVariableTimedSleep(wait->changed, pause, compat_wait_event("ApprovalWait"));
+		(void) ConditionVariableTimedSleep(wait->changed, pause, wait_event);
 		return;
 	}
-	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, Min(pause, POLL_MS),
-					 compat_wait_event("ApprovalWait"));
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, Min(pause, POLL_MS), wait_event);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
 }

@@ -12,8 +12,8 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "access/xact.h"
-#include "catalog/pg_type.h"
 #include "commands/extension.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -41,13 +41,6 @@
 
 /* Due rows that somebody holds are looked at again after so long. */
 #define HELD_PAUSE_MS 1000
-
-static Statement select_next_due = {
-	.sql = "SELECT r.due_at FROM approval.requests r WHERE r.due_at IS NOT NULL"
-	" AND NOT EXISTS (SELECT FROM approval.set_aside s WHERE s.tenant OPERATOR(pg_catalog.=) r.tenant"
-	" AND s.request_id OPERATOR(pg_catalog.=) r.id) ORDER BY r.due_at LIMIT 1",
-	.walks = true,
-};
 
 static DatabaseSlot *slot = NULL;
 static Oid	extension = InvalidOid;
@@ -99,13 +92,15 @@ pin_settings(void)
 		{"statement_timeout", "0"},
 		{"lock_timeout", "0"},
 		{"idle_in_transaction_session_timeout", "0"},
+		{"transaction_timeout", "0"},	/* 17 */
 		{"search_path", "pg_catalog, pg_temp"},
 		{"jit", "off"},
 	};
 	int			i;
 
 	for (i = 0; i < (int) lengthof(settings); i++)
-		SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET, PGC_S_OVERRIDE);
+		if (GetConfigOption(settings[i][0], true, false))
+			SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET, PGC_S_OVERRIDE);
 }
 
 /* Begins a transaction; false where the extension has gone. */
@@ -145,6 +140,7 @@ announce(void)
 	{
 		Store		store;
 		int64		announced;
+		TimestampTz now;
 
 		if (!begin_round("approval: announcing"))
 			return ROUND_NO_EXTENSION;
@@ -155,9 +151,10 @@ announce(void)
 		MemoryContextReset(round_context);
 		if (announced == 0)
 			continue;
+		now = GetCurrentTimestamp();
 		SpinLockAcquire(&slot->mutex);
 		slot->stats.announced += announced;
-		slot->stats.announced_at = GetCurrentTimestamp();
+		slot->stats.announced_at = now;
 		SpinLockRelease(&slot->mutex);
 	}
 	return ROUND_DONE;
@@ -218,21 +215,34 @@ sweep(void)
 	return ROUND_DONE;
 }
 
-/* When something is due next; not the rows that are set aside. */
+/* The first that is not set aside. */
+static bool
+visit_due(TupleTableSlot *row, void *arg)
+{
+	bool		isnull;
+
+	if (set_aside_waits(DatumGetUlidP(slot_getattr(row, REQ_ID + 1, &isnull))))
+		return true;
+	*(TimestampTz *) arg = DatumGetTimestampTz(slot_getattr(row, REQ_DUE_AT + 1, &isnull));
+	return false;
+}
+
+/* When something is due next, rows that are set aside included. */
 static TimestampTz
 read_next_due(void)
 {
 	Store		store;
+	Relation	requests;
 	TimestampTz due = DT_NOEND;
-	bool		isnull;
 
 	if (!begin_round("approval: looking for the next deadline"))
 		return DT_NOEND;
 	PushActiveSnapshot(GetTransactionSnapshot());
 	store_open(&store);
-	if (store_read(&select_next_due, NULL, NULL) == 1)
-		due = DatumGetTimestampTz(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
 	set_aside_read();
+	requests = table_of_ours(OWN_REQUESTS, AccessShareLock);
+	table_visit_range(requests, OWN_REQUESTS_DUE, NULL, NULL, NULL, NULL, visit_due, &due);
+	table_close(requests, NoLock);
 	due = Min(due, set_aside_next());
 	store_close(&store);
 	PopActiveSnapshot();
@@ -299,12 +309,13 @@ note_error(void)
 {
 	MemoryContext old = MemoryContextSwitchTo(round_context);
 	ErrorData  *error = CopyErrorData();
+	TimestampTz now = GetCurrentTimestamp();
 	bool		again;
 
 	SpinLockAcquire(&slot->mutex);
 	again = slot->failures > 0 && strncmp(slot->stats.error, error->message, sizeof(slot->stats.error) - 1) == 0;
 	slot->stats.errors++;
-	slot->stats.error_at = GetCurrentTimestamp();
+	slot->stats.error_at = now;
 	strlcpy(slot->stats.error, error->message, sizeof(slot->stats.error));
 	slot->failures++;
 	SpinLockRelease(&slot->mutex);
@@ -330,7 +341,7 @@ work_safely(void)
 		note_error();
 		AbortCurrentTransaction();
 		announce_forget();
-		worker_ask(slot, true, DT_NOBEGIN);
+		(void) worker_ask(slot, true, DT_NOBEGIN);
 		pgstat_report_activity(STATE_IDLE, NULL);
 		RESUME_INTERRUPTS();
 	}
@@ -373,6 +384,18 @@ obey(void)
 	pin_settings();
 }
 
+static bool
+asked_for(void)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	bool		asked;
+
+	SpinLockAcquire(&slot->mutex);
+	asked = slot->dirty || slot->next_due <= now;
+	SpinLockRelease(&slot->mutex);
+	return asked;
+}
+
 /*
  * Sleeps until somebody asks for something, something is due, or it has been
  * idle for long enough: false then.
@@ -383,13 +406,7 @@ sleep_well(TimestampTz idle_since)
 	TimestampTz now = GetCurrentTimestamp();
 	TimestampTz end = TimestampTzPlusMilliseconds(idle_since, setting_worker_idle * 1000L);
 	TimestampTz due = next_due();
-	bool		dirty;
 
-	SpinLockAcquire(&slot->mutex);
-	dirty = slot->dirty;
-	SpinLockRelease(&slot->mutex);
-	if (dirty || due <= now)
-		return true;
 	if (end <= now)
 	{
 		if (worker_may_end(slot, TimestampTzPlusMilliseconds(now, setting_worker_idle * 1000L)))
@@ -403,6 +420,8 @@ sleep_well(TimestampTz idle_since)
 static void
 connect_database(void)
 {
+	TimestampTz now;
+
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
@@ -413,8 +432,9 @@ connect_database(void)
 	wait_pause = compat_wait_event("ApprovalWorkerPause");
 	round_context = AllocSetContextCreate(TopMemoryContext, "approval worker", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(round_context);
+	now = GetCurrentTimestamp();
 	SpinLockAcquire(&slot->mutex);
-	slot->stats.started_at = GetCurrentTimestamp();
+	slot->stats.started_at = now;
 	slot->dirty = true;
 	slot->next_due = DT_NOBEGIN;
 	SpinLockRelease(&slot->mutex);
@@ -430,14 +450,9 @@ approval_worker_main(Datum arg)
 	idle_since = GetCurrentTimestamp();
 	for (;;)
 	{
-		bool		asked;
-
 		ResetLatch(MyLatch);
 		obey();
-		SpinLockAcquire(&slot->mutex);
-		asked = slot->dirty || slot->next_due <= GetCurrentTimestamp();
-		SpinLockRelease(&slot->mutex);
-		if (!asked)
+		if (!asked_for())
 		{
 			if (!sleep_well(idle_since))
 				break;

@@ -94,9 +94,9 @@ tell_worker(void)
 
 	if (!wrote_event && nearest_due == DT_NOEND)
 		return;
-	slot = worker_slot_of(MyDatabaseId, true);
-	if (slot)
-		worker_ask(slot, wrote_event, nearest_due);
+	do
+		slot = worker_slot_of(MyDatabaseId, true);
+	while (slot && !worker_ask(slot, wrote_event, nearest_due));
 }
 
 /* When others can see it, or when it has come to nothing. */

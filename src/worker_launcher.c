@@ -254,13 +254,14 @@ static TimestampTz
 wanted_at(DatabaseSlot *slot)
 {
 	TimestampTz at = DT_NOEND;
+	TimestampTz after_failure = back_off(slot->failures);
 
 	SpinLockAcquire(&slot->mutex);
 	if (OidIsValid(slot->database) && slot->state == WORKER_NONE && slot->holds == 0)
 	{
 		at = slot->dirty ? DT_NOBEGIN : slot->next_due;
 		if (slot->failures > 0 && slot->not_before == 0)
-			slot->not_before = back_off(slot->failures);
+			slot->not_before = after_failure;
 		at = at == DT_NOEND ? at : Max(at, slot->not_before);
 	}
 	SpinLockRelease(&slot->mutex);

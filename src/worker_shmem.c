@@ -168,15 +168,20 @@ worker_wake_launcher(void)
 
 /*
  * After a commit: there is something to announce, or to do at a time.  Who has
- * been told already is not told again.
+ * been told already is not told again.  False: the slot has become another database's.
  */
-void
+bool
 worker_ask(DatabaseSlot *slot, bool dirty, TimestampTz due)
 {
 	Latch	   *latch = NULL;
 	bool		news;
 
 	SpinLockAcquire(&slot->mutex);
+	if (slot->database != MyDatabaseId)
+	{
+		SpinLockRelease(&slot->mutex);
+		return false;
+	}
 	news = (dirty && !slot->dirty) || due < slot->next_due;
 	slot->dirty |= dirty;
 	slot->next_due = Min(slot->next_due, due);
@@ -187,16 +192,17 @@ worker_ask(DatabaseSlot *slot, bool dirty, TimestampTz due)
 		SetLatch(latch);
 	else if (news)
 		worker_wake_launcher();
+	return true;
 }
 
 /*
- * Wants no worker in a database until worker_let_go; returns the pid of the
+ * Wants no worker in a database until worker_let_go, if it has a slot; returns the pid of the
  * one that is there, which has been told to leave, or -1 while one starts.
  */
 int
 worker_hold(Oid database)
 {
-	DatabaseSlot *slot = worker_slot_of(database, true);
+	DatabaseSlot *slot = worker_slot_of(database, false);
 	Latch	   *latch;
 	int			pid;
 
@@ -222,6 +228,9 @@ worker_let_go(Oid database)
 	SpinLockAcquire(&slot->mutex);
 	if (slot->holds > 0)
 		slot->holds--;
+
+	/* so that somebody looks whether the database still exists */
+	slot->dirty = true;
 	SpinLockRelease(&slot->mutex);
 	worker_wake_launcher();
 }

@@ -119,3 +119,26 @@ CREATE TYPE approval.answer AS (
 COMMENT ON TYPE approval.answer IS 'What became of one of several verdicts. answer: applied (the verdict, or a vote, was written), unchanged (said before), remaining (left to somebody else; reason says why) or refused (with reason, HTTP status and DETAIL). The columns from status on are those of the request after it, where the caller may see it.';
 
 COMMENT ON TYPE approval.attempt IS 'What a try_ verb returns: ok, or the reason, HTTP status and DETAIL of the refusal that the plain verb would raise; the request where the caller may see it; the permit for consume.';
+
+CREATE TYPE approval.call_outcome AS (
+	id	approval.ulid,
+	tool_call_id	pg_catalog.text,
+	run	pg_catalog.text,
+	server	pg_catalog.text,
+	tool	pg_catalog.text,
+	resource	pg_catalog.text,
+	arguments	pg_catalog.json,
+	action_hash	approval.digest,
+	status	pg_catalog.text,
+	cause	pg_catalog.text,
+	outcome	pg_catalog.text,
+	result	pg_catalog.json,
+	decided_by	pg_catalog.text,
+	decided_at	pg_catalog.timestamptz,
+	denial	pg_catalog.text,
+	verdict	pg_catalog.text,
+	edited	pg_catalog.bool,
+	stop	pg_catalog.bool,
+	record	pg_catalog.json
+);
+COMMENT ON TYPE approval.call_outcome IS 'What became of one call of a conversation: see outcomes().';

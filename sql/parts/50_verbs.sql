@@ -374,27 +374,8 @@ CREATE FUNCTION approval.outcomes(
 	conversation_id pg_catalog.text,
 	run_id pg_catalog.text DEFAULT NULL,
 	open_only pg_catalog.text DEFAULT NULL,
-	tenant pg_catalog.text DEFAULT NULL,
-	OUT id approval.ulid,
-	OUT tool_call_id pg_catalog.text,
-	OUT run pg_catalog.text,
-	OUT server pg_catalog.text,
-	OUT tool pg_catalog.text,
-	OUT resource pg_catalog.text,
-	OUT arguments pg_catalog.json,
-	OUT action_hash approval.digest,
-	OUT status pg_catalog.text,
-	OUT cause pg_catalog.text,
-	OUT outcome pg_catalog.text,
-	OUT result pg_catalog.json,
-	OUT decided_by pg_catalog.text,
-	OUT decided_at pg_catalog.timestamptz,
-	OUT denial pg_catalog.text,
-	OUT verdict pg_catalog.text,
-	OUT edited pg_catalog.bool,
-	OUT stop pg_catalog.bool,
-	OUT record pg_catalog.json)
-RETURNS SETOF pg_catalog.record
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS SETOF approval.call_outcome
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_outcomes';
 REVOKE ALL ON FUNCTION approval.outcomes FROM PUBLIC;
 COMMENT ON FUNCTION approval.outcomes IS

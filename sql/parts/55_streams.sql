@@ -14,7 +14,7 @@ CREATE FUNCTION approval.feed(
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_feed';
 REVOKE ALL ON FUNCTION approval.feed FROM PUBLIC;
 COMMENT ON FUNCTION approval.feed IS
-'What has become visible since cursor_text: one row, events being a JSON array of what happened to requests that the caller may see, each event once for a stored cursor, those of one request in their order. cursor_text: the one that the last call returned, NULL or empty to begin with the oldest event; it is opaque, does not depend on the filters, and says nothing of anybody. conversation_id and run_id (NULL: any) are filters; tenant NULL: all of the caller''s. max_rows (NULL: 100; 1 to 10000): whole transactions up to so many, or more if one transaction has more. more: call again at once. resync: the cursor is of another database, a restored or promoted one, or one into which events were loaded; read the list anew (inbox, pending) and go on with the cursor returned, which is of now. A requester sees the events of what its own login proposed, without note. Members of an event: id, n (its number in the chain of the request), seq (a string), event (the kind), at, actor, status_before, status, outcome_before, outcome, tenant, conversation_id, tool_call_id, run_id, server, tool, note. Flushes the log, so that no cursor outlives what it has seen. Works on a standby, where it shows nothing beyond the oldest transaction that still runs. Errors: 22023 for text that is no cursor, 25001 in a transaction that has written, 42501 for another tenant.';
+'What has become visible since cursor_text: one row, events being a JSON array of what happened to requests that the caller may see, each event once for a stored cursor, those of one request in their order. cursor_text: the one that the last call returned, NULL or empty to begin with the oldest event; it is opaque, does not depend on the filters, and says nothing of anybody. conversation_id and run_id (NULL: any) are filters; tenant NULL: all of the caller''s. max_rows (NULL: 100; 1 to 10000): whole transactions up to so many, or more if one transaction has more. more: call again at once. resync: the cursor is of another database, a restored or promoted one, or one into which events were loaded; read the list anew (inbox, pending) and go on with the cursor returned, which is of now. A requester sees the events of what its own login proposed. note is null for who may not read the audit trail. Members of an event: id, n (its number in the chain of the request), seq (a string), event (the kind), at, actor, status_before, status, outcome_before, outcome, tenant, conversation_id, tool_call_id, run_id, server, tool, note. Flushes the log, so that no cursor outlives what it has seen. Works on a standby, where it shows nothing beyond the oldest transaction that still runs. Errors: 22023 for text that is no cursor, 25001 in a transaction that has written, 42501 for another tenant.';
 
 CREATE FUNCTION approval.wait(
 	id approval.ulid,
@@ -29,27 +29,8 @@ COMMENT ON FUNCTION approval.wait IS
 CREATE FUNCTION approval.wait_conversation(
 	conversation_id pg_catalog.text,
 	timeout pg_catalog.interval DEFAULT NULL,
-	tenant pg_catalog.text DEFAULT NULL,
-	OUT id approval.ulid,
-	OUT tool_call_id pg_catalog.text,
-	OUT run pg_catalog.text,
-	OUT server pg_catalog.text,
-	OUT tool pg_catalog.text,
-	OUT resource pg_catalog.text,
-	OUT arguments pg_catalog.json,
-	OUT action_hash approval.digest,
-	OUT status pg_catalog.text,
-	OUT cause pg_catalog.text,
-	OUT outcome pg_catalog.text,
-	OUT result pg_catalog.json,
-	OUT decided_by pg_catalog.text,
-	OUT decided_at pg_catalog.timestamptz,
-	OUT denial pg_catalog.text,
-	OUT verdict pg_catalog.text,
-	OUT edited pg_catalog.bool,
-	OUT stop pg_catalog.bool,
-	OUT record pg_catalog.json)
-RETURNS SETOF pg_catalog.record
+	tenant pg_catalog.text DEFAULT NULL)
+RETURNS SETOF approval.call_outcome
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_wait_conversation';
 REVOKE ALL ON FUNCTION approval.wait_conversation FROM PUBLIC;
 COMMENT ON FUNCTION approval.wait_conversation IS

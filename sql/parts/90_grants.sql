@@ -57,7 +57,10 @@ TO approval_admin;
 
 GRANT EXECUTE ON FUNCTION
 	approval.worker_state
-TO approval_approver, approval_auditor, approval_admin;
+TO approval_auditor, approval_admin;
+
+GRANT SELECT ON approval.worker_stats
+TO approval_auditor, approval_admin;
 
 /* remarks: requesters on their own proposals */
 GRANT EXECUTE ON FUNCTION
@@ -90,8 +93,7 @@ GRANT SELECT ON approval.registry, approval.tool_changes, approval.standing_gran
 	approval.group_members, approval.policy_audit, approval.tool_health
 TO approval_approver, approval_auditor, approval_admin;
 
-GRANT SELECT ON approval.inbox, approval.audit, approval.votes, approval.reviewer_stats, approval.review_times,
-	approval.worker_stats, approval.stuck
+GRANT SELECT ON approval.inbox, approval.audit, approval.votes, approval.reviewer_stats, approval.review_times, approval.stuck
 TO approval_approver, approval_auditor, approval_admin;
 
 /* what the views and our own statements call as the owner of the tables */

@@ -15,7 +15,7 @@ SELECT p.oid FROM pg_proc p WHERE p.oid IN (SELECT objid FROM t.members WHERE cl
 CREATE TABLE t.grants (role text, functions text[]);
 INSERT INTO t.grants VALUES
 	('requester', '{propose,cancel,comment,wait,wait_conversation}'),
-	('approver', '{worker_state,freeze_tool,freeze_tenant,disallow,comment,wait,wait_conversation,claim,release,assign,extend,decide_all,try_decide_all,decide_many,try_decide_many,inbox_page,decide,try_decide,approve,reject,edit,revoke,revoke_by,reconcile,verify_request,verify_policy}'),
+	('approver', '{freeze_tool,freeze_tenant,disallow,comment,wait,wait_conversation,claim,release,assign,extend,decide_all,try_decide_all,decide_many,try_decide_many,inbox_page,decide,try_decide,approve,reject,edit,revoke,revoke_by,reconcile,verify_request,verify_policy}'),
 	('executor', '{wait,wait_conversation,consume,try_consume,resume,heartbeat,complete,try_complete,verify_request}'),
 	('auditor', '{worker_state,verify_request,verify_policy,explain,simulate,inbox_page}'),
 	('admin', '{register_login,register_tool,update_tool,set_rules,review_tool,retire_tool,freeze_tool,unfreeze_tool,freeze_tenant,unfreeze_tenant,add_member,remove_member,allow,disallow,expire_due,wake_worker,worker_state,explain,simulate,verify_request,verify_policy,inbox_page}');
@@ -40,7 +40,8 @@ SELECT is_empty($$SELECT a.privilege_type FROM pg_namespace n, LATERAL aclexplod
 SELECT set_eq(format($$SELECT c.relname::text || ' ' || p FROM pg_class c, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) p
 	WHERE relnamespace = 'approval'::regnamespace AND relkind IN ('r', 'v', 'm', 'p', 'f') AND has_table_privilege('approval_%s', c.oid, p)$$, role),
 	CASE WHEN role IN ('approver', 'auditor', 'admin') THEN ARRAY['history SELECT', 'refusals SELECT', 'inbox SELECT', 'audit SELECT', 'votes SELECT', 'tool_list SELECT',
-			'registry SELECT', 'tool_changes SELECT', 'standing_grants SELECT', 'frozen SELECT', 'group_members SELECT', 'policy_audit SELECT', 'tool_health SELECT', 'reviewer_stats SELECT', 'review_times SELECT', 'worker_stats SELECT', 'stuck SELECT']
+			'registry SELECT', 'tool_changes SELECT', 'standing_grants SELECT', 'frozen SELECT', 'group_members SELECT', 'policy_audit SELECT', 'tool_health SELECT', 'reviewer_stats SELECT', 'review_times SELECT', 'stuck SELECT'] ||
+			CASE WHEN role <> 'approver' THEN ARRAY['worker_stats SELECT'] ELSE '{}' END
 		 ELSE ARRAY['history SELECT', 'refusals SELECT', 'tool_list SELECT'] END, format('approval_%s may read this and no more', role)) FROM t.grants;
 SELECT is_empty(format($$SELECT c.relname FROM pg_class c WHERE relnamespace = 'approval'::regnamespace AND
 	CASE relkind WHEN 'S' THEN has_sequence_privilege('approval_%s', c.oid, 'USAGE,SELECT,UPDATE') END$$, role), format('approval_%s has no sequence', role)) FROM t.grants;

@@ -40,6 +40,10 @@ SELECT is((t.as('alice', 'approval.inbox_page(''{"reviewer_group":"leads"}'')'))
 SELECT is((SELECT escalated_to FROM approval.inbox WHERE id = :'i'), 'leads', 'and the view says so');
 SELECT is(jsonb_array_length((t.as('alice', 'approval.inbox_page(''{"reviewer_group":"clerks"}'')')).rows), 1, 'as in that of the first');
 SELECT is(t.row('bob', format('approval.approve(%L, %L)', :'i', t.seen(:'i'))) ->> 'status', 'approved', 'and may be decided there');
+SAVEPOINT policy;
+SELECT t.row('admin', $$approval.update_tool('refund', '{"escalate_to":null,"escalate_after":null}')$$) IS NOT NULL AS done \g /dev/null
+SELECT is(t.says('runner', format('approval.consume(%L, ''refund'', %L, ''run-1'')', :'i', (t.stored(:'i')).arguments)), 'PT412 policy_changed', 'which does not hold once policy wants no escalation');
+ROLLBACK TO policy;
 SELECT is((t.stored(:'i')).due_at, (t.stored(:'i')).use_by, 'then what comes is the end of its use');
 SELECT is(ok, true, 'the chain is whole') FROM approval.verify_request(:'i');
 
@@ -77,7 +81,10 @@ SELECT is((SELECT tries FROM approval.set_aside WHERE request_id = p.id), 1, 'an
 SELECT t.row('admin', $$approval.remove_member('clerks', 'user:alice')$$) IS NOT NULL AS done \g /dev/null
 SELECT t.proposed() AS alone \gset
 SELECT is((SELECT string_agg(why, ', ') FROM approval.stuck WHERE id = :'alone'), 'nobody eligible', 'a group without members');
-SELECT is((SELECT string_agg(why, ', ') FROM approval.stuck WHERE id = l.id), 'outcome unknown', 'a lost execution') FROM t.lapsing l WHERE state = 'lost';
+SELECT is((SELECT string_agg(why || ' ' || (since = (t.stored(l.id)).lease_until), ', ') FROM approval.stuck WHERE id = l.id), 'outcome unknown true', 'a lost execution, since its lease was over') FROM t.lapsing l WHERE state = 'lost';
+SELECT t.row('admin', $$approval.register_tool('pay', 'action', '{"default_mode":"review","reviewers":{"leads":1,"nobody":1}}')$$) IS NOT NULL AS done \g /dev/null
+SELECT t.row('agent', $$approval.propose('panel-1', 'pay', '{}')$$) ->> 'id' AS panel \gset
+SELECT is((SELECT string_agg(why, ', ') FROM approval.stuck WHERE id = :'panel'), 'nobody eligible', 'nor one of several');
 SELECT is((SELECT string_agg(what_to_do, ', ') FROM approval.stuck WHERE id = p.id AND why = 'set aside'), 'see what is wrong: row_tampered', 'a row that was set aside') FROM t.poisoned p WHERE n = 2;
 SELECT is((t.as('admin', '(SELECT preloaded, backlog > 0 AS due FROM approval.worker_stats)')).rows -> 0 ->> 'due', 'true', 'and the worker''s own account');
 SELECT t.row('admin', $$approval.add_member('clerks', 'user:alice')$$) IS NOT NULL AS done \g /dev/null

@@ -23,7 +23,8 @@ my $node = new_node(
 	preload => 1,
 	allows_streaming => 1,
 	conf =>
-	  "fsync = off\nmax_prepared_transactions = 20\nmax_connections = 60\n");
+	  "fsync = off\nmax_prepared_transactions = 20\nmax_connections = 60\nbgwriter_lru_maxpages = 0\n"
+);
 $node->start;
 my $root = install_gate($node);
 
@@ -173,8 +174,46 @@ cmp_ok(scalar @{ $late->{events} },
 # The worker has announced as many; its own position is one more reader.
 is_deeply([ verify_all($root) ], [], 'every chain is whole');
 
-# After a crash cursors go on.
+# A cursor of a statement with an old snapshot neither goes back nor ahead.
+my $old = Wire->new($node, user => 'audrey');
+my $running = Wire->new($node, user => 'agent');
+$running->run('BEGIN');
+$running->run('SELECT pg_current_xact_id()');
+$old->run('BEGIN ISOLATION LEVEL REPEATABLE READ');
+$old->run('SELECT 1');
+propose_one($running);
+$running->run('COMMIT');
 propose_one($writers[0]{agent});
+1 while follow($late, 7) || rand() < 0.3;
+my $before =
+  $old->run('SELECT * FROM approval.feed(' . literal($late->{cursor}) . ')')
+  ->record;
+is($before->{events}, '[]', 'with an old snapshot there is nothing new');
+$old->run('COMMIT');
+$late->{cursor} = $before->{cursor_text};
+1 while follow($late, 7) || rand() < 0.3;
+check($late, 'after a call with an old snapshot');
+$_->close for $old, $running;
+
+# After a crash cursors go on, with commits that nobody waited for, and numbers
+# of transactions that left nothing.
+$root->run('VACUUM');
+kill 'STOP',
+  $root->run(
+	"SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'")
+  ->value;
+my $lazy = Wire->new($node, user => 'agent');
+$lazy->run('SET synchronous_commit = off');
+for (1 .. 20)
+{
+	$lazy->run('BEGIN');
+	$lazy->run('SELECT pg_current_xact_id()');
+	$lazy->run('ROLLBACK');
+}
+propose_one($lazy);
+$readers[0]{events_before} = @{ $readers[0]{events} };
+1 while follow($readers[0], 50)
+  || @{ $readers[0]{events} } == $readers[0]{events_before};
 $node->stop('immediate');
 $node->start;
 $root = Wire->new($node);
