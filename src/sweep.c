@@ -281,6 +281,7 @@ static bool
 is_systemic(const ErrorData *error)
 {
 	return error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
+		error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
 		error->sqlerrcode == ERRCODE_UNDEFINED_TABLE ||
 		error->sqlerrcode == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE ||
 		ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES ||

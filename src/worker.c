@@ -14,12 +14,14 @@
 
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/pg_extension.h"
 #include "commands/extension.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
+#include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
@@ -90,7 +92,9 @@ pin_settings(void)
 		{"default_transaction_deferrable", "off"},
 		{"session_replication_role", "origin"},
 		{"statement_timeout", "0"},
-		{"lock_timeout", "0"},
+		{"lock_timeout", "3s"}, /* so that it can be told to leave */
+		{"deadlock_timeout", "100ms"},	/* if it must be somebody, not the
+										 * user */
 		{"idle_in_transaction_session_timeout", "0"},
 		{"transaction_timeout", "0"},	/* 17 */
 		{"search_path", "pg_catalog, pg_temp"},
@@ -103,6 +107,22 @@ pin_settings(void)
 			SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET, PGC_S_OVERRIDE);
 }
 
+/*
+ * The extension, which stays until the end of the transaction.  Whoever drops
+ * it locks it before anything that belongs to it, and so do we: otherwise we
+ * could wait for each other.
+ */
+static Oid
+hold_extension(void)
+{
+	Oid			oid = get_extension_oid("approval", true);
+
+	if (!OidIsValid(oid))
+		return InvalidOid;
+	LockDatabaseObject(ExtensionRelationId, oid, 0, AccessShareLock);
+	return get_extension_oid("approval", true);
+}
+
 /* Begins a transaction; false where the extension has gone. */
 static bool
 begin_round(const char *activity)
@@ -112,7 +132,7 @@ begin_round(const char *activity)
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	pgstat_report_activity(STATE_RUNNING, activity);
-	now = get_extension_oid("approval", true);
+	now = hold_extension();
 	if (now != extension)
 		announce_forget();
 	extension = now;

@@ -209,6 +209,18 @@ $passing->close;
 $root->run('DROP ROLE passing');
 wait_expired($orphan, 'a request whose login is gone');
 
+# Somebody who keeps a table locked: the worker gives up, and comes back.
+my $locker = Wire->new($node);
+$locker->run('BEGIN');
+$locker->run('LOCK TABLE approval.requests IN ACCESS EXCLUSIVE MODE');
+$root->run('SELECT approval.wake_worker()');
+wait_for(
+	$root, 'SELECT (errors > 0)::text FROM approval.worker_state()',
+	'true', 'a table that is locked ends the round');
+is(state('worker_pid'), $pid, 'and not the process');
+$locker->run('COMMIT');
+wait_expired(short(1), 'which goes on afterwards');
+
 # Databases are renamed, copied and dropped without FORCE.
 $root->run('CREATE DATABASE house');
 my $house = install_gate($node, 'house');
@@ -235,8 +247,14 @@ for my $time (1, 2)
 {
 	wait_for($again, 'SELECT state FROM approval.worker_state()',
 		'running', "CREATE EXTENSION, $time");
-	is($again->run('DROP EXTENSION approval')->verdict,
-		'ok', "DROP EXTENSION, $time");
+	$again->run(
+		"SELECT count(approval.propose('drop-' || i, '$TOOL', '{}', expires_in => '1 s')) FROM generate_series(1, 4000) i"
+	);
+	wait_for($again,
+		'SELECT (expired > 0)::text FROM approval.worker_state()',
+		'true', "sweeping, $time");
+	is($again->query('DROP EXTENSION approval')->verdict,
+		'ok', "DROP EXTENSION meanwhile, $time");
 	wait_for(
 		$again,
 		"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'approval worker' AND datname = 'again'",
