@@ -262,7 +262,22 @@ for my $time (1, 2)
 		'and the worker goes');
 	$again->run('CREATE EXTENSION approval');
 }
-$again->close;
+
+# One that has to wait for somebody, while the worker has work.
+my $reader = Wire->new($node, dbname => 'again');
+my $dropper = Wire->new($node, dbname => 'again');
+$dropper->pid;
+$again->run(
+	"SELECT approval.propose('due', '$TOOL', '{}', expires_in => '1 s')");
+$reader->run('BEGIN');
+$reader->run('SELECT count(*) FROM approval.requests');
+$dropper->start('DROP EXTENSION approval');
+wait_blocked($again, $dropper);
+select(undef, undef, undef, 2);
+$reader->run('COMMIT');
+is($dropper->finish->verdict,
+	'ok', 'DROP EXTENSION and the worker do not wait for each other');
+$_->close for $again, $reader, $dropper;
 
 # kill -9: all start anew, and nothing that was due is forgotten.
 my $due = short(2);
