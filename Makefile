@@ -80,7 +80,7 @@ endif
 
 clean: clean-build
 
-.PHONY: FORCE help deps stage demo test test-es6-full bench lint format \
+.PHONY: FORCE help deps stage demo test test-versions test-es6-full bench lint format \
 	format-check typedefs clean-build
 
 help:
@@ -91,6 +91,8 @@ help:
 	@echo 'make demo           builds, starts a private server and shows the gate at work'
 	@echo 'make test           runs the whole suite on private servers; ONE=NAME runs one piece:'
 	@echo '                    regress, isolation, pgtap, pgtap/FILE, t, t/FILE, vectors, es6, demo, ...'
+	@echo 'make test-versions  the suite on PostgreSQL 17 and 18, each in a chroot that it makes itself (needs root or sudo);'
+	@echo '                    VERSIONS="15 18" says which, ONE=NAME runs one piece'
 	@echo 'make test-es6-full  the number formatter against all 100 million published numbers'
 	@echo 'make bench          measures, for 45 minutes; QUICK=1 takes a first look, ONE=NAME runs one part:'
 	@echo '                    lifecycle, hash, scale (test/bench/README.md)'
@@ -113,6 +115,9 @@ demo:
 
 test:
 	@tools/test $(ONE)
+
+test-versions:
+	@tools/test-versions $(ONE)
 
 test-es6-full: all
 	@test/es6/run 100000000
@@ -137,4 +142,5 @@ typedefs: all
 
 clean-build:
 	@tools/cluster destroy --all
+	@tools/test-versions --clean
 	rm -rf build

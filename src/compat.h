@@ -115,4 +115,11 @@
 #define EXECUTOR_RUN_PASS queryDesc, direction, count, execute_once
 #endif
 
+/* 16: pgstat_fetch_stat_local_beentry was renamed */
+#if PG_VERSION_NUM >= 160000
+#define compat_local_beentry(i) pgstat_get_local_beentry_by_index(i)
+#else
+#define compat_local_beentry(i) pgstat_fetch_stat_local_beentry(i)
+#endif
+
 #endif							/* APPROVAL_COMPAT_H */

@@ -19,7 +19,10 @@ PG_FUNCTION_INFO_V1(approval_caller_tenants);
 PG_FUNCTION_INFO_V1(approval_caller_reads);
 PG_FUNCTION_INFO_V1(approval_caller_roles);
 
-/* All tenants that there are: those of requests by one index probe each. */
+/*
+ * All tenants that there are: those of requests by one index probe each.  That
+ * of logins which are not registered is always there.
+ */
 static Statement select_tenants = {
 	.sql = "WITH RECURSIVE t(tenant) AS ("
 	" (SELECT r.tenant FROM approval.requests r ORDER BY r.tenant LIMIT 1)"
@@ -29,7 +32,9 @@ static Statement select_tenants = {
 	" SELECT t.tenant FROM t WHERE t.tenant IS NOT NULL"
 	" UNION SELECT x.tenant FROM approval.tools x UNION SELECT m.tenant FROM approval.members m"
 	" UNION SELECT f.tenant FROM approval.freezes f UNION SELECT g.tenant FROM approval.grants g"
-	" UNION SELECT e.tenant FROM approval.policy_events e",
+	" UNION SELECT e.tenant FROM approval.policy_events e"
+	" UNION SELECT l.tenant FROM approval.logins g, LATERAL pg_catalog.unnest(g.tenants) l(tenant)"
+	" UNION SELECT ''",
 };
 
 /* The tenants that a caller may see, with the store open. */

@@ -60,7 +60,7 @@ typedef enum Round
 static void
 slot_gone(int code, Datum arg)
 {
-	worker_gone(slot);
+	worker_gone(slot, MyProcPid);
 }
 
 /* The launcher has left the number of the slot. */
@@ -472,6 +472,8 @@ approval_worker_main(Datum arg)
 	{
 		ResetLatch(MyLatch);
 		obey();
+		if (worker_gives_way(slot))
+			proc_exit(0);
 		if (!asked_for())
 		{
 			if (!sleep_well(idle_since))

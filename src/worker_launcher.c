@@ -40,7 +40,7 @@
 #define LONGEST_SLEEP_MS 3600000L
 #define FIRST_BACK_OFF_MS 1000
 #define LONGEST_BACK_OFF_MS 300000
-#define NO_SLOT_PAUSE_MS 1000
+#define NO_SLOT_PAUSE_MS 100
 
 /* A database that a worker may connect to, as the catalogue has it. */
 typedef struct Known
@@ -222,6 +222,7 @@ start_worker(DatabaseSlot *slot)
 	slot->failures--;
 	slot->not_before = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), NO_SLOT_PAUSE_MS);
 	SpinLockRelease(&slot->mutex);
+	worker_make_room();
 	if (!no_slot_logged)
 		ereport(LOG,
 				(errmsg("approval: no background worker slot is free"),
@@ -243,20 +244,24 @@ look_after_starting(void)
 	if (status == BGWH_NOT_YET_STARTED || (status == BGWH_STARTED && starting_slot->state == WORKER_STARTING))
 		return;
 	if (status == BGWH_STOPPED && starting_slot->state == WORKER_STARTING)
-		worker_gone(starting_slot);
+		worker_gone(starting_slot, 0);
 	pfree(starting);
 	starting = NULL;
 	starting_slot = NULL;
 }
 
-/* When this database wants a worker; DT_NOEND: not by itself. */
+/*
+ * When this database wants a worker; DT_NOEND: not by itself.  *had_one is
+ * when the last one began.
+ */
 static TimestampTz
-wanted_at(DatabaseSlot *slot)
+wanted_at(DatabaseSlot *slot, TimestampTz *had_one)
 {
 	TimestampTz at = DT_NOEND;
 	TimestampTz after_failure = back_off(slot->failures);
 
 	SpinLockAcquire(&slot->mutex);
+	*had_one = slot->stats.started_at;
 	if (OidIsValid(slot->database) && slot->state == WORKER_NONE && slot->holds == 0)
 	{
 		at = slot->dirty ? DT_NOBEGIN : slot->next_due;
@@ -302,6 +307,7 @@ start_due(MemoryContext context)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	TimestampTz next = DT_NOEND;
+	TimestampTz longest = DT_NOEND;
 	DatabaseSlot *first = NULL;
 	List	   *databases;
 	int			i;
@@ -310,11 +316,14 @@ start_due(MemoryContext context)
 		return LONGEST_SLEEP_MS;
 	for (i = 0; i < worker_shared->nslots; i++)
 	{
-		TimestampTz at = wanted_at(&worker_shared->slots[i]);
+		TimestampTz had_one;
+		TimestampTz at = wanted_at(&worker_shared->slots[i], &had_one);
 
-		if (at < next)
+		/* Of those that are due, the one that has waited longest for a turn. */
+		if (at <= now ? next > now || had_one < longest : at < next)
 		{
 			next = at;
+			longest = had_one;
 			first = &worker_shared->slots[i];
 		}
 	}

@@ -15,6 +15,9 @@
 #include "settings.h"
 #include "worker_shmem.h"
 
+/* What a worker may do at least, before it has to give its place away. */
+#define TURN_MS 1000
+
 #define TRANCHE "approval"
 
 WorkerShared *worker_shared = NULL;
@@ -254,6 +257,70 @@ worker_slot_free(DatabaseSlot *slot, bool even_if_asked)
 	return unused;
 }
 
+/*
+ * How well a worker can be spared: the longer it has nothing to do, and else
+ * the longer it has been there.  -1: not at all, it has just begun.
+ */
+static int64
+spare_rank(DatabaseSlot *slot, TimestampTz now)
+{
+	int64		rank = -1;
+
+	SpinLockAcquire(&slot->mutex);
+	if (slot->state == WORKER_RUNNING && slot->latch)
+	{
+		if (!slot->dirty && slot->next_due > now)
+			rank = slot->next_due;
+		else if (now - slot->stats.started_at > TURN_MS * 1000)
+			rank = now - slot->stats.started_at;
+	}
+	SpinLockRelease(&slot->mutex);
+	return rank;
+}
+
+/*
+ * There are more databases with something to do than places for workers: one
+ * of those that have a place gives it away after its round.
+ */
+void
+worker_make_room(void)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	DatabaseSlot *spared = NULL;
+	Latch	   *latch;
+	int64		best = -1;
+	int			i;
+
+	for (i = 0; i < worker_shared->nslots; i++)
+	{
+		int64		rank = spare_rank(&worker_shared->slots[i], now);
+
+		if (rank > best)
+		{
+			best = rank;
+			spared = &worker_shared->slots[i];
+		}
+	}
+	if (spared == NULL)
+		return;
+	SpinLockAcquire(&spared->mutex);
+	latch = spared->latch;
+	spared->leave = latch != NULL;
+	SpinLockRelease(&spared->mutex);
+	if (latch)
+		SetLatch(latch);
+}
+
+/* With the slot's mutex held. */
+static void
+worker_ended(DatabaseSlot *slot)
+{
+	slot->state = WORKER_NONE;
+	slot->pid = 0;
+	slot->latch = NULL;
+	slot->leave = false;
+}
+
 /* The worker ends, unless it has been asked for something meanwhile. */
 bool
 worker_may_end(DatabaseSlot *slot, TimestampTz due)
@@ -263,28 +330,45 @@ worker_may_end(DatabaseSlot *slot, TimestampTz due)
 	SpinLockAcquire(&slot->mutex);
 	may = !slot->dirty && slot->next_due >= due;
 	if (may)
-	{
-		slot->state = WORKER_NONE;
-		slot->pid = 0;
-		slot->latch = NULL;
-	}
+		worker_ended(slot);
 	SpinLockRelease(&slot->mutex);
 	return may;
 }
 
-/* Otherwise: what it was about is to be done by another one. */
+/* The worker ends if another one needs its place; what it was asked for stays. */
+bool
+worker_gives_way(DatabaseSlot *slot)
+{
+	bool		leave;
+
+	SpinLockAcquire(&slot->mutex);
+	leave = slot->leave;
+	if (leave)
+		worker_ended(slot);
+	SpinLockRelease(&slot->mutex);
+	return leave;
+}
+
+/*
+ * Otherwise: what it was about is to be done by another one.  pid: 0 for one
+ * that never began.  By the time that a process ends the slot may be another's.
+ */
 void
-worker_gone(DatabaseSlot *slot)
+worker_gone(DatabaseSlot *slot, int pid)
 {
 	SpinLockAcquire(&slot->mutex);
+	if (slot->pid != pid)
+	{
+		SpinLockRelease(&slot->mutex);
+		worker_wake_launcher();
+		return;
+	}
 	if (slot->state != WORKER_NONE)
 	{
 		slot->dirty = true;
 		slot->next_due = DT_NOBEGIN;
 	}
-	slot->state = WORKER_NONE;
-	slot->pid = 0;
-	slot->latch = NULL;
+	worker_ended(slot);
 	SpinLockRelease(&slot->mutex);
 	worker_wake_launcher();
 }

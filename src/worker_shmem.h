@@ -53,6 +53,7 @@ typedef struct DatabaseSlot
 								 * looked for */
 	TimestampTz next_due;		/* DT_NOEND: nothing */
 	int			holds;			/* somebody wants the database for himself */
+	bool		leave;			/* another database needs the worker's place */
 	int			failures;		/* starts since one went well */
 	TimestampTz not_before;		/* back-off */
 	WorkerStats stats;
@@ -92,10 +93,12 @@ extern void worker_let_go(Oid database);
 
 /* launcher */
 extern bool worker_slot_free(DatabaseSlot *slot, bool even_if_asked);
+extern void worker_make_room(void);
 
 /* worker */
 extern bool worker_may_end(DatabaseSlot *slot, TimestampTz due);
-extern void worker_gone(DatabaseSlot *slot);
+extern bool worker_gives_way(DatabaseSlot *slot);
+extern void worker_gone(DatabaseSlot *slot, int pid);
 extern bool worker_take_dirty(DatabaseSlot *slot);
 
 #endif							/* APPROVAL_WORKER_SHMEM_H */

@@ -56,10 +56,10 @@ GRANT EXECUTE ON FUNCTION
 TO approval_admin;
 
 GRANT EXECUTE ON FUNCTION
-	approval.worker_state
+	approval.worker_state, approval.oldest_transaction
 TO approval_auditor, approval_admin;
 
-GRANT SELECT ON approval.worker_stats
+GRANT SELECT ON approval.worker_stats, approval.health
 TO approval_auditor, approval_admin;
 
 /* remarks: requesters on their own proposals */
@@ -98,6 +98,6 @@ TO approval_approver, approval_auditor, approval_admin;
 
 /* what the views and our own statements call as the owner of the tables */
 GRANT EXECUTE ON FUNCTION approval.caller_tenants, approval.caller_reads, approval.caller_roles,
-	approval.worker_state, approval.tool_words, approval.ulid_from, approval.preview_diff,
+	approval.worker_state, approval.oldest_transaction, approval.tool_words, approval.ulid_from, approval.preview_diff,
 	approval.sound_request, approval.sound_verdict
 TO approval_owner;

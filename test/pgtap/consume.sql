@@ -141,10 +141,12 @@ WITH c AS MATERIALIZED (SELECT * FROM approval.consume(:'id1', :args)) SELECT * 
 INSERT INTO t.said VALUES ('in a CTE', :'SQLSTATE', 'PT422');
 CREATE TEMP TABLE kept AS SELECT * FROM approval.consume(:'id1', :args);
 INSERT INTO t.said VALUES ('in CREATE TABLE AS', :'SQLSTATE', 'PT422');
-\set FETCH_COUNT 1
-SELECT * FROM approval.consume(:'id1', :args);
-INSERT INTO t.said VALUES ('through a cursor', :'SQLSTATE', 'PT422');
-\unset FETCH_COUNT
+BEGIN;
+DECLARE one NO SCROLL CURSOR FOR SELECT * FROM approval.consume(:'id1', :args);
+FETCH 1 FROM one;
+\set code :SQLSTATE
+ROLLBACK;
+INSERT INTO t.said VALUES ('through a cursor', :'code', 'PT422');
 SELECT * FROM approval.consume(:'id1', :args) \; SELECT 1;
 INSERT INTO t.said VALUES ('before another statement in one message', :'SQLSTATE', 'PT422');
 SELECT * FROM approval.consume(:'id1', :args);

@@ -17,8 +17,8 @@ INSERT INTO t.grants VALUES
 	('requester', '{propose,cancel,comment,wait,wait_conversation}'),
 	('approver', '{freeze_tool,freeze_tenant,disallow,comment,wait,wait_conversation,claim,release,assign,extend,decide_all,try_decide_all,decide_many,try_decide_many,inbox_page,decide,try_decide,approve,reject,edit,revoke,revoke_by,reconcile,verify_request,verify_policy}'),
 	('executor', '{wait,wait_conversation,consume,try_consume,resume,heartbeat,complete,try_complete,verify_request}'),
-	('auditor', '{worker_state,verify_request,verify_policy,explain,simulate,inbox_page}'),
-	('admin', '{register_login,register_tool,update_tool,set_rules,review_tool,retire_tool,freeze_tool,unfreeze_tool,freeze_tenant,unfreeze_tenant,add_member,remove_member,allow,disallow,expire_due,wake_worker,worker_state,explain,simulate,verify_request,verify_policy,inbox_page}');
+	('auditor', '{worker_state,oldest_transaction,verify_request,verify_policy,explain,simulate,inbox_page}'),
+	('admin', '{register_login,register_tool,update_tool,set_rules,review_tool,retire_tool,freeze_tool,unfreeze_tool,freeze_tenant,unfreeze_tenant,add_member,remove_member,allow,disallow,expire_due,wake_worker,worker_state,oldest_transaction,explain,simulate,verify_request,verify_policy,inbox_page}');
 -- and what all of them may
 UPDATE t.grants SET functions = functions || '{request_of,request_for,pending,outcomes,channel,caller_tenants,caller_reads,errors,transitions,jcs,canonical,hash_action,hash_review,tool_digest,new_ulid,ulid_from,gate_reasons,diff,preview_diff,feed,caller_roles,tool_words,tools_for,find_tools}';
 
@@ -41,7 +41,7 @@ SELECT set_eq(format($$SELECT c.relname::text || ' ' || p FROM pg_class c, unnes
 	WHERE relnamespace = 'approval'::regnamespace AND relkind IN ('r', 'v', 'm', 'p', 'f') AND has_table_privilege('approval_%s', c.oid, p)$$, role),
 	CASE WHEN role IN ('approver', 'auditor', 'admin') THEN ARRAY['history SELECT', 'refusals SELECT', 'inbox SELECT', 'audit SELECT', 'votes SELECT', 'tool_list SELECT',
 			'registry SELECT', 'tool_changes SELECT', 'standing_grants SELECT', 'frozen SELECT', 'group_members SELECT', 'policy_audit SELECT', 'tool_health SELECT', 'reviewer_stats SELECT', 'review_times SELECT', 'stuck SELECT'] ||
-			CASE WHEN role <> 'approver' THEN ARRAY['worker_stats SELECT'] ELSE '{}' END
+			CASE WHEN role <> 'approver' THEN ARRAY['worker_stats SELECT', 'health SELECT'] ELSE '{}' END
 		 ELSE ARRAY['history SELECT', 'refusals SELECT', 'tool_list SELECT'] END, format('approval_%s may read this and no more', role)) FROM t.grants;
 SELECT is_empty(format($$SELECT c.relname FROM pg_class c WHERE relnamespace = 'approval'::regnamespace AND
 	CASE relkind WHEN 'S' THEN has_sequence_privilege('approval_%s', c.oid, 'USAGE,SELECT,UPDATE') END$$, role), format('approval_%s has no sequence', role)) FROM t.grants;
