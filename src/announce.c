@@ -25,6 +25,7 @@
 #include "follow.h"
 #include "notify.h"
 #include "param.h"
+#include "recent.h"
 #include "store.h"
 #include "worker_shmem.h"
 
@@ -51,6 +52,7 @@ void
 announce_forget(void)
 {
 	has_position = false;
+	recent_forget();
 }
 
 static void

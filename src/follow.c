@@ -30,6 +30,7 @@
 
 #include "event.h"
 #include "follow.h"
+#include "recent.h"
 #include "row.h"
 #include "store.h"
 
@@ -153,6 +154,25 @@ take_request(const Gathering *gather, Datum tenant, Followed *event)
 	return asking.wanted;
 }
 
+/* The same where nothing else of it is of interest, nor who asks. */
+static bool
+take_conversation(const Gathering *gather, Datum tenant, Followed *event)
+{
+	const char *its_tenant = TextDatumGetCString(tenant);
+	const char *known = recent_conversation(its_tenant, &event->id);
+
+	if (known)
+	{
+		MemoryContextSwitchTo(gather->context);
+		event->conversation_id = pstrdup(known);
+		return true;
+	}
+	if (!take_request(gather, tenant, event))
+		return false;
+	recent_remember(its_tenant, &event->id, event->conversation_id);
+	return true;
+}
+
 static void
 take_event(Gathering *gather, TupleTableSlot *slot)
 {
@@ -164,7 +184,8 @@ take_event(Gathering *gather, TupleTableSlot *slot)
 	event.n = DatumGetInt32(slot->tts_values[EV_N]);
 	event.at = DatumGetTimestampTz(slot->tts_values[EV_AT]);
 	event.id = *DatumGetUlidP(slot->tts_values[EV_REQUEST]);
-	if (!take_request(gather, slot->tts_values[EV_TENANT], &event))
+	if (!(gather->wanted->brief ? take_conversation(gather, slot->tts_values[EV_TENANT], &event) :
+		  take_request(gather, slot->tts_values[EV_TENANT], &event)))
 		return;
 	event.tenant = event_text(slot, EV_TENANT);
 	event.kind = event_text(slot, EV_KIND);
