@@ -122,4 +122,13 @@
 #define compat_local_beentry(i) pgstat_fetch_stat_local_beentry(i)
 #endif
 
+/* 16: ConditionalLockDatabaseObject; before it the same by hand */
+#if PG_VERSION_NUM >= 160000
+#define compat_try_lock_object(class, oid) ConditionalLockDatabaseObject(class, oid, 0, AccessShareLock)
+#else
+#define compat_try_lock_object(class, oid) \
+	(LockAcquire(&(LOCKTAG) {MyDatabaseId, class, oid, 0, LOCKTAG_OBJECT, DEFAULT_LOCKMETHOD}, \
+				 AccessShareLock, false, true) != LOCKACQUIRE_NOT_AVAIL)
+#endif
+
 #endif							/* APPROVAL_COMPAT_H */

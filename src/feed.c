@@ -28,18 +28,22 @@
 #include "param.h"
 #include "sight.h"
 #include "verb.h"
+#include "worker_hooks.h"
 
 PG_FUNCTION_INFO_V1(approval_feed);
-PG_FUNCTION_INFO_V1(approval_events_loaded);
+PG_FUNCTION_INFO_V1(approval_loaded);
 
 #define FEED_COLUMNS 4
 #define FEED_ROWS 100
 #define FEED_MOST 10000
+#define CURSOR_NOW "now"
 #define CURSOR_LIMIT (4 * 1024 * 1024)
 
-static Statement count_epoch = {
-	.sql = "INSERT INTO approval.positions AS p (name, value) VALUES ('epoch', '1')"
-	" ON CONFLICT (name) DO UPDATE SET value = (p.value::pg_catalog.int8 OPERATOR(pg_catalog.+) 1)::pg_catalog.text",
+static Statement store_epoch = {
+	.sql = "INSERT INTO approval.positions AS p (name, value) VALUES ('epoch', $1::pg_catalog.text)"
+	" ON CONFLICT (name) DO UPDATE SET value = $1::pg_catalog.text",
+	.nparams = 1,
+	.types = {INT8OID},
 };
 
 /* Which line of history this server is on. */
@@ -119,6 +123,8 @@ append_event(StringInfo out, const Followed *event, bool with_note)
 	member_text(out, "server", event->server);
 	member_text(out, "tool", event->tool);
 	member_text(out, "note", with_note ? event->note : NULL);
+	if (with_note && event->note_omitted)
+		appendStringInfoString(out, ",\"note_omitted\":true");
 	appendStringInfoChar(out, '}');
 }
 
@@ -173,6 +179,11 @@ begin_at(const char *cursor, Position *position)
 	position_of_snapshot(GetActiveSnapshot(), &now);
 	now.timeline = timeline_now();
 	now.epoch = epoch;
+	if (cursor && strcmp(cursor, CURSOR_NOW) == 0)
+	{
+		*position = now;
+		return true;
+	}
 	if (cursor == NULL || cursor[0] == '\0')
 	{
 		*position = now;
@@ -182,7 +193,7 @@ begin_at(const char *cursor, Position *position)
 		return true;
 	}
 	if (!position_parse(cursor, position))
-		args_bad_value("cursor_text", "The cursor_text of an earlier call, as it was; NULL to begin with the oldest event.");
+		args_bad_value("cursor_text", "The cursor_text of an earlier call, as it was; NULL to begin with the oldest event, now to begin with the next one.");
 	if (still_good(position, epoch))
 		return true;
 	*position = now;
@@ -249,21 +260,37 @@ approval_feed(PG_FUNCTION_ARGS)
 	return result;
 }
 
-/*
- * Trigger: events that no verb wrote have arrived, by COPY or INSERT, with
- * numbers of transactions that say nothing here.  Whoever follows begins anew.
- */
-Datum
-approval_events_loaded(PG_FUNCTION_ARGS)
+/* Another number than ever before, also by DROP and CREATE EXTENSION. */
+static void
+begin_epoch(void)
 {
+	Datum		values[1];
+	int64		epoch;
 	Store		store;
 
+	if (!pg_strong_random(&epoch, sizeof(epoch)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not generate a random number")));
+	values[0] = Int64GetDatum(epoch & PG_INT64_MAX);
+	store_open(&store);
+	store_run(&store_epoch, values, NULL, SPI_OK_INSERT, 0);
+	store_close(&store);
+}
+
+/*
+ * Trigger: events or requests that no verb wrote have arrived, by COPY or
+ * INSERT, with numbers of transactions that say nothing here.  Whoever follows
+ * begins anew, and the worker looks whether something is due.
+ */
+Datum
+approval_loaded(PG_FUNCTION_ARGS)
+{
 	if (!CALLED_AS_TRIGGER(fcinfo))
 		ereport(ERROR,
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("function was not called by the trigger manager")));
-	store_open(&store);
-	store_run(&count_epoch, NULL, NULL, SPI_OK_INSERT, 0);
-	store_close(&store);
+	begin_epoch();
+	worker_look();
 	return PointerGetDatum(NULL);
 }

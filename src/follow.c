@@ -34,6 +34,8 @@
 #include "row.h"
 #include "store.h"
 
+#define NOTES_LIMIT (16 * 1024 * 1024)
+
 static Statement select_next_origin = {
 	.sql = "SELECT e.origin FROM approval.events e WHERE e.origin OPERATOR(pg_catalog.>) $1"
 	" AND e.origin OPERATOR(pg_catalog.<>) $2 ORDER BY e.origin LIMIT 1",
@@ -63,6 +65,7 @@ typedef struct Gathering
 	int			room;
 	int			beyond;			/* of those found, at or beyond xmax */
 	bool		full;			/* there are more than were asked for */
+	Size		note_bytes;
 	uint64		last;			/* the transaction of the last that was found */
 	MemoryContext context;		/* of what is kept */
 	MemoryContext row;			/* of one row */
@@ -173,6 +176,20 @@ take_conversation(const Gathering *gather, Datum tenant, Followed *event)
 	return true;
 }
 
+/*
+ * A transaction comes whole, and may have more notes than fit into an answer,
+ * or a client.
+ */
+static void
+take_note(Gathering *gather, TupleTableSlot *slot, Followed *event)
+{
+	event->note_omitted = gather->note_bytes > NOTES_LIMIT && !slot->tts_isnull[EV_NOTE];
+	if (event->note_omitted)
+		return;
+	event->note = event_text(slot, EV_NOTE);
+	gather->note_bytes += event->note ? strlen(event->note) : 0;
+}
+
 static void
 take_event(Gathering *gather, TupleTableSlot *slot)
 {
@@ -196,7 +213,7 @@ take_event(Gathering *gather, TupleTableSlot *slot)
 		event.status_before = event_text(slot, EV_STATUS_BEFORE);
 		event.outcome_before = event_text(slot, EV_OUTCOME_BEFORE);
 		event.outcome_after = event_text(slot, EV_OUTCOME_AFTER);
-		event.note = event_text(slot, EV_NOTE);
+		take_note(gather, slot, &event);
 	}
 	if (follow->count == gather->room)
 	{
@@ -514,8 +531,6 @@ step(Follow *follow, const Wanted *wanted, int most)
 		leave_past(&to);
 		follow->more = true;
 	}
-	else if (follow->count == 0 && !follow->more)
-		return;					/* nothing: the position stays good */
 	follow->position = to;
 }
 

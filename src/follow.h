@@ -41,6 +41,7 @@ typedef struct Followed
 	const char *outcome_before;
 	const char *outcome_after;
 	const char *note;
+	bool		note_omitted;
 	const char *conversation_id;
 	const char *tool_call_id;
 	const char *run_id;

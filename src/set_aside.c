@@ -39,10 +39,22 @@ static Statement insert_row = {
 	.types = {TEXTOID, UUIDOID, TEXTOID, TEXTOID, INT4OID, INT4OID},
 };
 
+/* What was settled otherwise, or set back. */
+static Statement delete_settled = {
+	.sql = "DELETE FROM approval.set_aside s WHERE NOT EXISTS (SELECT FROM approval.requests r"
+	" WHERE r.tenant OPERATOR(pg_catalog.=) s.tenant AND r.id OPERATOR(pg_catalog.=) s.request_id"
+	" AND r.due_at OPERATOR(pg_catalog.<=) s.retry_at)",
+};
+
+static Statement retry_all = {
+	.sql = "UPDATE approval.set_aside SET retry_at = pg_catalog.clock_timestamp()",
+};
+
 static Statement delete_row = {
-	.sql = "DELETE FROM approval.set_aside s WHERE s.request_id OPERATOR(pg_catalog.=) $1::approval.ulid",
-	.nparams = 1,
-	.types = {UUIDOID},
+	.sql = "DELETE FROM approval.set_aside s WHERE s.tenant OPERATOR(pg_catalog.=) $1"
+	" AND s.request_id OPERATOR(pg_catalog.=) $2::approval.ulid",
+	.nparams = 2,
+	.types = {TEXTOID, UUIDOID},
 };
 
 typedef struct Waiting
@@ -70,6 +82,10 @@ set_aside_read(void)
 	count = store_run(&select_all, NULL, NULL, SPI_OK_SELECT, 0);
 	if (count == 0)
 		return;
+	if (store_run(&delete_settled, NULL, NULL, SPI_OK_DELETE, 0) > 0)
+		count = store_run(&select_all, NULL, NULL, SPI_OK_SELECT, 0);
+	else
+		(void) store_run(&select_all, NULL, NULL, SPI_OK_SELECT, 0);
 
 	/* destroyed by the next one that reads */
 	waiting = hash_create("approval set aside", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
@@ -132,13 +148,21 @@ set_aside_row(const char *tenant, const Ulid *id, const char *sqlstate, const ch
 
 /* After it went well at last. */
 void
-set_aside_forget(const Ulid *id)
+set_aside_forget(const char *tenant, const Ulid *id)
 {
-	Datum		values[1];
-	char		nulls[1];
+	Datum		values[2];
+	char		nulls[2];
 
 	if (waiting == NULL || hash_search(waiting, id, HASH_FIND, NULL) == NULL)
 		return;
-	param_ulid(values, nulls, 0, id);
+	param_text(values, nulls, 0, tenant);
+	param_ulid(values, nulls, 1, id);
 	store_run(&delete_row, values, nulls, SPI_OK_DELETE, 0);
+}
+
+/* The cause is mended, somebody says. */
+void
+set_aside_retry(void)
+{
+	store_run(&retry_all, NULL, NULL, SPI_OK_UPDATE, 0);
 }

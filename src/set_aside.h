@@ -16,6 +16,7 @@ extern void set_aside_read(void);
 extern bool set_aside_waits(const Ulid *id);
 extern TimestampTz set_aside_next(void);
 extern void set_aside_row(const char *tenant, const Ulid *id, const char *sqlstate, const char *problem);
-extern void set_aside_forget(const Ulid *id);
+extern void set_aside_forget(const char *tenant, const Ulid *id);
+extern void set_aside_retry(void);
 
 #endif							/* APPROVAL_SET_ASIDE_H */

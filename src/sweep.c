@@ -84,7 +84,7 @@ put_away(Call *call, Swept *swept)
 
 	call->status_before = request->status;
 	call->outcome_before = request->outcome;
-	set_aside_forget(request_id(request));
+	set_aside_forget(call->tenant, request_id(request));
 	if (call->effective.status != request->status)
 	{
 		request_move(request, call->effective.status, call->effective.cause);
@@ -276,7 +276,10 @@ walk_one(Sweep *sweep, const Due *due)
 	call->request = NULL;
 }
 
-/* Somebody wants an end, or there is no room: not the fault of a row. */
+/*
+ * Somebody wants an end, or there is no room: mostly not the fault of a row.
+ * But a trigger may raise what it likes.
+ */
 static bool
 is_systemic(const ErrorData *error)
 {
@@ -318,7 +321,9 @@ attempt(Sweep *sweep, void (*work) (Sweep *sweep, void *arg), void *arg)
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
-	if (error && is_systemic(error))
+
+	/* a caller hears of it at once; the worker looks whether all rows fail */
+	if (error && is_systemic(error) && !sweep->all_tenants)
 		ReThrowError(error);
 	return error;
 }
@@ -335,11 +340,33 @@ work_one(Sweep *sweep, void *arg)
 	walk_one(sweep, arg);
 }
 
+static void
+set_aside_failed(Sweep *sweep, const Due *due, const ErrorData *error)
+{
+	set_aside_row(due->tenant, &due->id, unpack_sql_state(error->sqlerrcode), error->message);
+	sweep->swept.set_aside++;
+}
+
+/* What may be nobody's fault is one row's if others of the batch do not have it. */
+static void
+judge(Sweep *sweep, List *rows, List *errors, bool any_good)
+{
+	ListCell   *row;
+	ListCell   *error;
+
+	if (rows != NIL && !any_good)
+		ReThrowError(linitial(errors));
+	forboth(row, rows, error, errors)
+		set_aside_failed(sweep, lfirst(row), lfirst(error));
+}
+
 /* One by one, after their batch has failed. */
 static void
 one_by_one(Sweep *sweep, List *found)
 {
 	ListCell   *cell;
+	List	   *rows = NIL;
+	List	   *errors = NIL;
 	int			failures = 0;
 	bool		any_good = false;
 
@@ -355,10 +382,16 @@ one_by_one(Sweep *sweep, List *found)
 		}
 		if (!any_good && ++failures >= FAILURES_OF_ALL)
 			ReThrowError(error);
-		set_aside_row(due->tenant, &due->id, unpack_sql_state(error->sqlerrcode), error->message);
-		sweep->swept.set_aside++;
+		if (is_systemic(error))
+		{
+			rows = lappend(rows, due);
+			errors = lappend(errors, error);
+			continue;
+		}
+		set_aside_failed(sweep, due, error);
 		FreeErrorData(error);
 	}
+	judge(sweep, rows, errors, any_good);
 }
 
 /*

@@ -6,14 +6,15 @@
  * Whoever commits a change wakes those who wait for that request or
  * conversation, or for one with the same hash; each then looks for itself, in a
  * fresh snapshot.  A deadline is a time that a waiter knows.  Without the
- * library preloaded there is nothing shared to sleep on, and waiters look again
- * every half second.
+ * library preloaded, and on a standby, there is nothing shared to sleep on, and
+ * waiters look again every half second.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "common/hashfn.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -253,7 +254,8 @@ wait_begin(Wait *wait, FunctionCallInfo fcinfo, const char *verb)
 static void
 wait_bounded(Wait *wait)
 {
-	if (worker_shared)
+	/* on a standby nobody commits */
+	if (worker_shared && !RecoveryInProgress())
 		wait->changed = &worker_shared->changed[wait->id ?
 												bucket(wait->call.tenant, wait->id, sizeof(Ulid)) :
 												bucket(wait->call.tenant, wait->conversation_id, strlen(wait->conversation_id))];

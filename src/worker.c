@@ -14,8 +14,10 @@
 
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_extension.h"
 #include "commands/extension.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
@@ -40,6 +42,10 @@
 #define WORKER_ACTOR "worker"
 #define FIRST_PAUSE_MS 1000
 #define LONGEST_PAUSE_MS 60000
+
+/* How long it waits for a lock on our tables. */
+#define LOCK_WAIT "3s"
+#define SHORT_LOCK_WAIT "300ms"
 
 /* Due rows that somebody holds are looked at again after so long. */
 #define HELD_PAUSE_MS 1000
@@ -77,6 +83,9 @@ attach(int number)
 	unwanted = slot->holds > 0 || !OidIsValid(slot->database);
 	SpinLockRelease(&slot->mutex);
 	before_shmem_exit(slot_gone, (Datum) 0);
+
+	/* it starts the next one only when this one has begun */
+	worker_wake_launcher();
 	if (unwanted)
 		proc_exit(0);
 }
@@ -92,25 +101,39 @@ pin_settings(void)
 		{"default_transaction_deferrable", "off"},
 		{"session_replication_role", "origin"},
 		{"statement_timeout", "0"},
-		{"lock_timeout", "3s"}, /* so that it can be told to leave */
+		{"lock_timeout", LOCK_WAIT},	/* so that it can be told to leave */
 		{"deadlock_timeout", "100ms"},	/* if it must be somebody, not the
 										 * user */
 		{"idle_in_transaction_session_timeout", "0"},
 		{"transaction_timeout", "0"},	/* 17 */
 		{"search_path", "pg_catalog, pg_temp"},
 		{"jit", "off"},
+		{"exit_on_error", "off"},
+		{"role", "none"},
 	};
 	int			i;
 
+	/* who it is can only be said inside a transaction */
+	StartTransactionCommand();
+	SetConfigOption("session_authorization", GetUserNameFromId(BOOTSTRAP_SUPERUSERID, false), PGC_SUSET, PGC_S_OVERRIDE);
 	for (i = 0; i < (int) lengthof(settings); i++)
 		if (GetConfigOption(settings[i][0], true, false))
 			SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET, PGC_S_OVERRIDE);
+	CommitTransactionCommand();
+}
+
+static void
+limit_lock_waits(const char *limit)
+{
+	SetConfigOption("lock_timeout", limit, PGC_SUSET, PGC_S_OVERRIDE);
 }
 
 /*
  * The extension, which stays until the end of the transaction.  Whoever drops
  * it locks it before anything that belongs to it, and so do we: otherwise we
- * could wait for each other.
+ * could wait for each other.  But anybody may hold that lock for long (ALTER
+ * FUNCTION ... DEPENDS ON EXTENSION): then we go on without it, and give up so
+ * soon that it is never the other one who finds a deadlock.
  */
 static Oid
 hold_extension(void)
@@ -119,8 +142,13 @@ hold_extension(void)
 
 	if (!OidIsValid(oid))
 		return InvalidOid;
-	LockDatabaseObject(ExtensionRelationId, oid, 0, AccessShareLock);
-	return get_extension_oid("approval", true);
+	if (compat_try_lock_object(ExtensionRelationId, oid))
+	{
+		limit_lock_waits(LOCK_WAIT);
+		return get_extension_oid("approval", true);
+	}
+	limit_lock_waits(SHORT_LOCK_WAIT);
+	return oid;
 }
 
 /* Begins a transaction; false where the extension has gone. */
@@ -302,42 +330,48 @@ next_due(void)
 	return due;
 }
 
-/* What there is to do now; false where the extension has gone. */
-static bool
-work(void)
+/*
+ * Each of our two duties fails, and is tried again, by itself: what cannot be
+ * put away does not keep others from hearing of what was, nor a full queue of
+ * notifications deadlines from being written down.
+ */
+typedef struct Duty
 {
-	if (worker_take_dirty(slot) && announce() == ROUND_NO_EXTENSION)
-		return false;
-	if (next_due() <= GetCurrentTimestamp())
-	{
-		if (sweep() == ROUND_NO_EXTENSION)
-			return false;
-		find_next_due();
-		if (!OidIsValid(extension))
-			return false;
-	}
-	SpinLockAcquire(&slot->mutex);
-	slot->failures = 0;
-	slot->not_before = DT_NOBEGIN;
-	SpinLockRelease(&slot->mutex);
-	return true;
+	Round		(*work) (void);
+	int			failures;		/* in a row */
+	TimestampTz not_before;		/* back-off */
+} Duty;
+
+static Round
+sweep_and_look(void)
+{
+	if (sweep() == ROUND_NO_EXTENSION)
+		return ROUND_NO_EXTENSION;
+	find_next_due();
+	return OidIsValid(extension) ? ROUND_DONE : ROUND_NO_EXTENSION;
 }
+
+static Duty announcing = {.work = announce};
+static Duty sweeping = {.work = sweep_and_look};
 
 /* Counts an error, and logs it unless it was the last one too. */
 static void
-note_error(void)
+note_error(const Duty *duty)
 {
 	MemoryContext old = MemoryContextSwitchTo(round_context);
 	ErrorData  *error = CopyErrorData();
 	TimestampTz now = GetCurrentTimestamp();
+	char		message[sizeof(slot->stats.error)];
+	int			len = pg_mbcliplen(error->message, strlen(error->message), sizeof(message) - 1);
 	bool		again;
 
+	memcpy(message, error->message, len);
+	message[len] = '\0';
 	SpinLockAcquire(&slot->mutex);
-	again = slot->failures > 0 && strncmp(slot->stats.error, error->message, sizeof(slot->stats.error) - 1) == 0;
+	again = duty->failures > 0 && strcmp(slot->stats.error, message) == 0;
 	slot->stats.errors++;
 	slot->stats.error_at = now;
-	strlcpy(slot->stats.error, error->message, sizeof(slot->stats.error));
-	slot->failures++;
+	memcpy(slot->stats.error, message, len + 1);
 	SpinLockRelease(&slot->mutex);
 	if (!again)
 		EmitErrorReport();
@@ -345,41 +379,76 @@ note_error(void)
 	MemoryContextSwitchTo(old);
 }
 
-/* A round, whatever comes of it; false where the extension has gone. */
-static bool
-work_safely(void)
+/* After how long it is tried again. */
+static TimestampTz
+after_errors(int failures)
 {
-	volatile bool goes_on = true;
+	int64		pause = FIRST_PAUSE_MS;
+
+	while (--failures > 0 && pause < LONGEST_PAUSE_MS)
+		pause *= 2;
+	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(), Min(pause, LONGEST_PAUSE_MS));
+}
+
+/* What it was about is still to be done; nobody has to be woken for that. */
+static void
+leave_undone(const Duty *duty)
+{
+	SpinLockAcquire(&slot->mutex);
+	if (duty == &announcing)
+		slot->dirty = true;
+	else
+		slot->next_due = DT_NOBEGIN;
+	SpinLockRelease(&slot->mutex);
+}
+
+/* Does it, whatever comes of it; false where the extension has gone. */
+static bool
+do_safely(Duty *duty)
+{
+	volatile Round round = ROUND_DONE;
 
 	PG_TRY();
 	{
-		goes_on = work();
+		round = duty->work();
+		duty->failures = 0;
+		duty->not_before = DT_NOBEGIN;
 	}
 	PG_CATCH();
 	{
 		HOLD_INTERRUPTS();
-		note_error();
+		note_error(duty);
 		AbortCurrentTransaction();
 		announce_forget();
-		(void) worker_ask(slot, true, DT_NOBEGIN);
+		duty->not_before = after_errors(++duty->failures);
+		leave_undone(duty);
 		pgstat_report_activity(STATE_IDLE, NULL);
 		RESUME_INTERRUPTS();
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(round_context);
 	MemoryContextReset(round_context);
-	return goes_on;
+	return round == ROUND_DONE;
 }
 
-/* After how long it is tried again. */
-static long
-pause_after_errors(int failures)
+/* What there is to do now; false where the extension has gone. */
+static bool
+work(void)
 {
-	long		pause = FIRST_PAUSE_MS;
+	int			failures;
 
-	while (--failures > 0 && pause < LONGEST_PAUSE_MS)
-		pause *= 2;
-	return Min(pause, LONGEST_PAUSE_MS);
+	if (announcing.not_before <= GetCurrentTimestamp() && worker_take_dirty(slot) &&
+		!do_safely(&announcing))
+		return false;
+	if (Max(next_due(), sweeping.not_before) <= GetCurrentTimestamp() && !do_safely(&sweeping))
+		return false;
+	failures = Max(announcing.failures, sweeping.failures);
+	SpinLockAcquire(&slot->mutex);
+	slot->failures = failures;
+	if (failures == 0)
+		slot->not_before = DT_NOBEGIN;
+	SpinLockRelease(&slot->mutex);
+	return true;
 }
 
 static void
@@ -404,16 +473,18 @@ obey(void)
 	pin_settings();
 }
 
-static bool
-asked_for(void)
+/* When there will be something to do; DT_NOEND: not by itself. */
+static TimestampTz
+work_at(void)
 {
-	TimestampTz now = GetCurrentTimestamp();
-	bool		asked;
+	TimestampTz at;
 
 	SpinLockAcquire(&slot->mutex);
-	asked = slot->dirty || slot->next_due <= now;
+	at = Max(slot->next_due, sweeping.not_before);
+	if (slot->dirty)
+		at = Min(at, announcing.not_before);
 	SpinLockRelease(&slot->mutex);
-	return asked;
+	return at;
 }
 
 /*
@@ -425,7 +496,7 @@ sleep_well(TimestampTz idle_since)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	TimestampTz end = TimestampTzPlusMilliseconds(idle_since, setting_worker_idle * 1000L);
-	TimestampTz due = next_due();
+	TimestampTz at = work_at();
 
 	if (end <= now)
 	{
@@ -433,7 +504,7 @@ sleep_well(TimestampTz idle_since)
 			return false;
 		end = DT_NOEND;
 	}
-	stay(TimestampDifferenceMilliseconds(now, Min(due, end)) + 1, wait_main, true);
+	stay(TimestampDifferenceMilliseconds(now, Min(at, end)) + 1, wait_main, true);
 	return true;
 }
 
@@ -474,19 +545,16 @@ approval_worker_main(Datum arg)
 		obey();
 		if (worker_gives_way(slot))
 			proc_exit(0);
-		if (!asked_for())
+		if (work_at() > GetCurrentTimestamp())
 		{
 			if (!sleep_well(idle_since))
 				break;
 			continue;
 		}
-		if (!work_safely())
+		if (!work())
 			break;
 		idle_since = GetCurrentTimestamp();
-		if (slot->failures > 0)
-			stay(pause_after_errors(slot->failures), wait_pause, true);
-		else
-			stay(setting_notify_pause, wait_pause, false);
+		stay(setting_notify_pause, wait_pause, false);
 	}
 	if (!OidIsValid(extension))
 	{

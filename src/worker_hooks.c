@@ -13,6 +13,7 @@
 #include "catalog/pg_authid.h"
 #include "catalog/pg_database.h"
 #include "commands/dbcommands.h"
+#include "commands/extension.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "storage/ipc.h"
@@ -21,12 +22,13 @@
 #include "utils/syscache.h"
 
 #include "compat.h"
+#include "set_aside.h"
+#include "store.h"
 #include "wait.h"
 #include "worker_hooks.h"
 #include "worker_shmem.h"
 
 PG_FUNCTION_INFO_V1(approval_wake_worker);
-PG_FUNCTION_INFO_V1(approval_requests_loaded);
 
 /* As long as core itself waits for others to leave a database. */
 #define LEAVE_TRIES 500
@@ -156,10 +158,10 @@ hold(const char *name)
 	if (!registered)
 		before_shmem_exit(let_all_go_at_exit, (Datum) 0);
 	registered = true;
-	held[nheld++] = database;
-	if (worker_hold(database) == 0)
+	slot = worker_hold(database);
+	if (slot == NULL)
 		return;
-	slot = worker_slot_of(database, false);
+	held[nheld++] = database;
 	for (tries = 0; tries < LEAVE_TRIES && slot && slot->state != WORKER_NONE; tries++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -219,6 +221,20 @@ make_room(Node *statement)
 	}
 }
 
+/* Perhaps ours: nobody needs rights to drop what is not there. */
+static bool
+drops_ours(Node *statement)
+{
+	ListCell   *cell;
+
+	if (!IsA(statement, DropStmt) || ((DropStmt *) statement)->removeType != OBJECT_EXTENSION)
+		return false;
+	foreach(cell, ((DropStmt *) statement)->objects)
+		if (strcmp(strVal(lfirst(cell)), "approval") == 0)
+			return OidIsValid(get_extension_oid("approval", true));
+	return false;
+}
+
 static void
 utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree, ProcessUtilityContext context,
 		ParamListInfo params, QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc)
@@ -226,14 +242,13 @@ utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree, ProcessU
 	Node	   *statement = pstmt->utilityStmt;
 	bool		prepared = IsA(statement, TransactionStmt) &&
 	((TransactionStmt *) statement)->kind == TRANS_STMT_COMMIT_PREPARED;
-	bool		drops = IsA(statement, DropStmt) &&
-	((DropStmt *) statement)->removeType == OBJECT_EXTENSION;
+	bool		drops = drops_ours(statement);
 
 	make_room(statement);
 	(previous_utility ? previous_utility : standard_ProcessUtility)
 		(pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc);
 
-	/* perhaps ours: the worker looks, and leaves */
+	/* the worker looks, and leaves */
 	if (drops)
 		worker_look();
 
@@ -259,14 +274,11 @@ worker_hooks_init(void)
 Datum
 approval_wake_worker(PG_FUNCTION_ARGS)
 {
+	Store		store;
+
+	store_open(&store);
+	set_aside_retry();
+	store_close(&store);
 	worker_look();
 	PG_RETURN_BOOL(worker_shared != NULL);
-}
-
-/* Trigger: requests have arrived that no verb wrote, as in a restore. */
-Datum
-approval_requests_loaded(PG_FUNCTION_ARGS)
-{
-	worker_look();
-	return PointerGetDatum(NULL);
 }

@@ -38,6 +38,7 @@
 
 #define RESTART_SECONDS 5
 #define LONGEST_SLEEP_MS 3600000L
+#define STARTING_SLEEP_MS 1000L	/* it tells when it has begun, or ended */
 #define FIRST_BACK_OFF_MS 1000
 #define LONGEST_BACK_OFF_MS 300000
 #define NO_SLOT_PAUSE_MS 100
@@ -313,7 +314,7 @@ start_due(MemoryContext context)
 	int			i;
 
 	if (starting)
-		return LONGEST_SLEEP_MS;
+		return STARTING_SLEEP_MS;
 	for (i = 0; i < worker_shared->nslots; i++)
 	{
 		TimestampTz had_one;
@@ -332,7 +333,7 @@ start_due(MemoryContext context)
 			Min(TimestampDifferenceMilliseconds(now, next) + 1, LONGEST_SLEEP_MS);
 	databases = read_databases(context);
 	if (next > now)
-		return start_unknown(databases) ? LONGEST_SLEEP_MS : unknown == NIL ? 0 : NO_SLOT_PAUSE_MS;
+		return start_unknown(databases) ? STARTING_SLEEP_MS : unknown == NIL ? 0 : NO_SLOT_PAUSE_MS;
 	if (find_known(databases, first->database) == NULL)
 		(void) worker_slot_free(first, true);
 	else if (!find_known(databases, first->database)->connectable)
@@ -342,7 +343,7 @@ start_due(MemoryContext context)
 		SpinLockRelease(&first->mutex);
 	}
 	else if (start_worker(first))
-		return LONGEST_SLEEP_MS;
+		return STARTING_SLEEP_MS;
 	return 0;
 }
 

@@ -199,26 +199,25 @@ worker_ask(DatabaseSlot *slot, bool dirty, TimestampTz due)
 }
 
 /*
- * Wants no worker in a database until worker_let_go, if it has a slot; returns the pid of the
- * one that is there, which has been told to leave, or -1 while one starts.
+ * Wants no worker in a database until worker_let_go; the one that is there is
+ * told to leave.  NULL: the database has no slot, and there is nobody to let
+ * go.
  */
-int
+DatabaseSlot *
 worker_hold(Oid database)
 {
 	DatabaseSlot *slot = worker_slot_of(database, false);
 	Latch	   *latch;
-	int			pid;
 
 	if (slot == NULL)
-		return 0;
+		return NULL;
 	SpinLockAcquire(&slot->mutex);
 	slot->holds++;
 	latch = slot->latch;
-	pid = slot->state == WORKER_STARTING ? -1 : slot->pid;
 	SpinLockRelease(&slot->mutex);
 	if (latch)
 		SetLatch(latch);
-	return pid;
+	return slot;
 }
 
 void

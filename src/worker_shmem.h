@@ -88,7 +88,7 @@ extern DatabaseSlot *worker_slot_of(Oid database, bool make);
 extern bool worker_available(void);
 extern bool worker_ask(DatabaseSlot *slot, bool dirty, TimestampTz due);
 extern void worker_wake_launcher(void);
-extern int	worker_hold(Oid database);
+extern DatabaseSlot *worker_hold(Oid database);
 extern void worker_let_go(Oid database);
 
 /* launcher */

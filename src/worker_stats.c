@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "caller.h"
 #include "notify.h"
 #include "worker_shmem.h"
 
@@ -95,8 +96,9 @@ put_stats(Row *row, const WorkerStats *stats)
 	set_time(row, STATE_ERROR_AT, stats->error_at);
 }
 
+/* What happened in all tenants together is for those who may see all. */
 static void
-put_slot(Row *row, DatabaseSlot *slot)
+put_slot(Row *row, DatabaseSlot *slot, bool all_tenants)
 {
 	DatabaseSlot copy;
 
@@ -105,9 +107,11 @@ put_slot(Row *row, DatabaseSlot *slot)
 	SpinLockRelease(&slot->mutex);
 	set_pid(row, STATE_WORKER_PID, copy.pid);
 	set_text(row, STATE_STATE, state_words[copy.state]);
-	set_time(row, STATE_NEXT_DUE, copy.next_due);
 	set(row, STATE_FAILURES, Int32GetDatum(copy.failures));
 	set_time(row, STATE_RETRY_AT, copy.not_before);
+	if (!all_tenants)
+		return;
+	set_time(row, STATE_NEXT_DUE, copy.next_due);
 	put_stats(row, &copy.stats);
 }
 
@@ -147,6 +151,6 @@ approval_worker_state(PG_FUNCTION_ARGS)
 		set(&row, STATE_WAITS, Int32GetDatum(count_waits()));
 	}
 	if (slot)
-		put_slot(&row, slot);
+		put_slot(&row, slot, caller_get()->all_tenants || superuser());
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), row.values, row.nulls)));
 }

@@ -31,5 +31,9 @@ BEGIN
 END
 $do$;
 
+/* cursors of an extension that was dropped say nothing about this one */
+INSERT INTO approval.positions (name, value)
+VALUES ('epoch', pg_catalog.floor(pg_catalog.random() OPERATOR(pg_catalog.*) 9007199254740992::pg_catalog.float8)::pg_catalog.int8::pg_catalog.text);
+
 COMMENT ON TABLE approval.set_aside IS 'Requests that could not be put away when their time had come, with the error and when they are tried again. Shown in the view stuck.';
-COMMENT ON TABLE approval.positions IS 'How far the worker has announced events, and how often events were loaded that no verb wrote.';
+COMMENT ON TABLE approval.positions IS 'How far the worker has announced events, and a number that is another one since rows were loaded that no verb wrote.';

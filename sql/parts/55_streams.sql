@@ -14,7 +14,7 @@ CREATE FUNCTION approval.feed(
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_feed';
 REVOKE ALL ON FUNCTION approval.feed FROM PUBLIC;
 COMMENT ON FUNCTION approval.feed IS
-'What has become visible since cursor_text: one row, events being a JSON array of what happened to requests that the caller may see, each event once for a stored cursor, those of one request in their order. cursor_text: the one that the last call returned, NULL or empty to begin with the oldest event; it is opaque, does not depend on the filters, and says nothing of anybody. conversation_id and run_id (NULL: any) are filters; tenant NULL: all of the caller''s. max_rows (NULL: 100; 1 to 10000): whole transactions up to so many, or more if one transaction has more. more: call again at once. resync: the cursor is of another database, a restored or promoted one, or one into which events were loaded; read the list anew (inbox, pending) and go on with the cursor returned, which is of now. A requester sees the events of what its own login proposed. note is null for who may not read the audit trail. Members of an event: id, n (its number in the chain of the request), seq (a string), event (the kind), at, actor, status_before, status, outcome_before, outcome, tenant, conversation_id, tool_call_id, run_id, server, tool, note. Flushes the log, so that no cursor outlives what it has seen. Works on a standby, where it shows nothing beyond the oldest transaction that still runs. Errors: 22023 for text that is no cursor, 25001 in a transaction that has written, 42501 for another tenant.';
+'What has become visible since cursor_text: one row, events being a JSON array of what happened to requests that the caller may see, each event once for a stored cursor, those of one request in their order. cursor_text: the one that the last call returned, NULL or empty to begin with the oldest event, ''now'' to begin with the next one; it is opaque, does not depend on the filters, and says nothing of anybody. conversation_id and run_id (NULL: any) are filters; tenant NULL: all of the caller''s. max_rows (NULL: 100; 1 to 10000): whole transactions up to so many, or more if one transaction has more. more: call again at once. resync: the cursor is of another database, a restored or promoted one, or one into which events were loaded; read the list anew (inbox, pending) and go on with the cursor returned, which is of now. A requester sees the events of what its own login proposed. note is null for who may not read the audit trail, and with note_omitted true where the notes of one answer are more than 16 MB. Members of an event: id, n (its number in the chain of the request), seq (a string), event (the kind), at, actor, status_before, status, outcome_before, outcome, tenant, conversation_id, tool_call_id, run_id, server, tool, note. Flushes the log, so that no cursor outlives what it has seen. Works on a standby, where it shows nothing beyond the oldest transaction that still runs. Errors: 22023 for text that is no cursor, 25001 in a transaction that has written, 42501 for another tenant.';
 
 CREATE FUNCTION approval.wait(
 	id approval.ulid,
@@ -24,7 +24,7 @@ RETURNS approval.request
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_wait';
 REVOKE ALL ON FUNCTION approval.wait FROM PUBLIC;
 COMMENT ON FUNCTION approval.wait IS
-'Returns the request as soon as it is not pending any more, be it by its deadline, or as it is when the time is up: then call again. timeout: NULL for approval.max_wait, which is the most in any case; 0 does not wait. With the library preloaded nothing is polled, and the answer comes within milliseconds of the commit; without it the row is looked at twice a second. The statement holds its connection. Required: id (22004 for NULL). Errors: PT404 not_found, PT429 quota (approval.waits_per_login), 25000 under REPEATABLE READ and SERIALIZABLE, 22023 for a negative timeout.';
+'Returns the request as soon as it is not pending any more, be it by its deadline, or as it is when the time is up: then call again. timeout: NULL for approval.max_wait, which is the most in any case; 0 does not wait. With the library preloaded nothing is polled, and the answer comes within milliseconds of the commit; without it, and on a standby, the row is looked at twice a second. The statement holds its connection. Required: id (22004 for NULL). Errors: PT404 not_found, PT429 quota (approval.waits_per_login), 25000 under REPEATABLE READ and SERIALIZABLE, 22023 for a negative timeout.';
 
 CREATE FUNCTION approval.wait_conversation(
 	conversation_id pg_catalog.text,
@@ -39,7 +39,7 @@ COMMENT ON FUNCTION approval.wait_conversation IS
 CREATE FUNCTION approval.wake_worker() RETURNS pg_catalog.bool
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_wake_worker';
 REVOKE ALL ON FUNCTION approval.wake_worker FROM PUBLIC;
-COMMENT ON FUNCTION approval.wake_worker IS 'When this commits, the worker of the database is started if need be and looks at everything: after rows were loaded with triggers disabled, say. Nothing else needs it. False where the library is not preloaded, so that there is no worker.';
+COMMENT ON FUNCTION approval.wake_worker IS 'When this commits, the worker of the database is started if need be and looks at everything: after rows were loaded with triggers disabled, say. What was set aside is tried again, as when its cause has been mended. Nothing else needs it. False where the library is not preloaded, so that there is no worker.';
 
 CREATE FUNCTION approval.worker_state(
 	OUT preloaded pg_catalog.bool,
@@ -66,14 +66,9 @@ CREATE FUNCTION approval.worker_state(
 	OUT waits pg_catalog.int4)
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_worker_state';
 REVOKE ALL ON FUNCTION approval.worker_state FROM PUBLIC;
-COMMENT ON FUNCTION approval.worker_state IS 'What the worker of this database tells about itself, from shared memory; see the view worker_stats. Counts since the server has started.';
+COMMENT ON FUNCTION approval.worker_state IS 'What the worker of this database tells about itself, from shared memory; see the view worker_stats. Counts since the server has started. They, times and the text of the error are of all tenants together, and NULL for a login that does not have all of them.';
 
-CREATE FUNCTION approval.requests_loaded() RETURNS pg_catalog.trigger
-LANGUAGE c AS 'MODULE_PATHNAME', 'approval_requests_loaded';
-REVOKE ALL ON FUNCTION approval.requests_loaded FROM PUBLIC;
-COMMENT ON FUNCTION approval.requests_loaded IS 'Trigger: requests that no verb wrote may be due; the worker looks.';
-
-CREATE FUNCTION approval.events_loaded() RETURNS pg_catalog.trigger
-LANGUAGE c AS 'MODULE_PATHNAME', 'approval_events_loaded';
-REVOKE ALL ON FUNCTION approval.events_loaded FROM PUBLIC;
-COMMENT ON FUNCTION approval.events_loaded IS 'Trigger: events that no verb wrote have arrived; whoever follows the feed begins anew.';
+CREATE FUNCTION approval.loaded() RETURNS pg_catalog.trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'approval_loaded';
+REVOKE ALL ON FUNCTION approval.loaded FROM PUBLIC;
+COMMENT ON FUNCTION approval.loaded IS 'Trigger: requests or events that no verb wrote have arrived; whoever follows the feed begins anew, and the worker looks.';

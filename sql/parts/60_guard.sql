@@ -80,8 +80,8 @@ ALTER TABLE approval.keys ENABLE ALWAYS TRIGGER changed_all;
  * a restore, or rows copied by a subscription.
  */
 CREATE TRIGGER loaded AFTER INSERT ON approval.requests
-	FOR EACH STATEMENT EXECUTE FUNCTION approval.requests_loaded();
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.loaded();
 ALTER TABLE approval.requests ENABLE ALWAYS TRIGGER loaded;
 CREATE TRIGGER loaded AFTER INSERT ON approval.events
-	FOR EACH STATEMENT EXECUTE FUNCTION approval.events_loaded();
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.loaded();
 ALTER TABLE approval.events ENABLE ALWAYS TRIGGER loaded;

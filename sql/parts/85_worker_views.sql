@@ -7,7 +7,7 @@ SELECT w.*, b.backlog, b.oldest_overdue
  CROSS JOIN LATERAL (SELECT pg_catalog.count(*) AS backlog, pg_catalog.min(r.due_at) AS oldest_overdue
 					   FROM approval.requests r WHERE r.due_at OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
 						AND r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])) b;
-COMMENT ON VIEW approval.worker_stats IS 'One row: the worker of this database. state: running, starting, sleeping (it comes when something is due), absent (the library is not preloaded). notify: who rings, as approval.notify says here. Counts are since the start of the server; error is the last one, failures how often in a row, retry_at when a worker that could not be started is tried again. backlog: requests in the caller''s tenants for which something is due, since oldest_overdue. waits: open calls of wait(), of all databases.';
+COMMENT ON VIEW approval.worker_stats IS 'One row: the worker of this database. state: running, starting, sleeping (it comes when something is due), absent (the library is not preloaded). notify: who rings, as approval.notify says here. Counts are since the start of the server; error is the last one, failures how often in a row, retry_at when a worker that could not be started is tried again. Counts, times and the error are of all tenants together, and NULL for a login that does not have all of them. backlog: requests in the caller''s tenants for which something is due, those set aside included, since oldest_overdue. waits: open calls of wait(), of all databases.';
 
 /* The union stands in a subquery for the reason given in 70_views.sql. */
 CREATE VIEW approval.stuck WITH (security_barrier) AS
@@ -25,7 +25,8 @@ SELECT r.tenant, r.id, s.why, s.since, s.what_to_do
 	 'approved and unused', r.decided_at, 'see whether the executor runs; revoke() what is not wanted any more'),
 	(r.due_at OPERATOR(pg_catalog.<) (pg_catalog.statement_timestamp() OPERATOR(pg_catalog.-) '1 minute'::pg_catalog.interval)
 	 AND LEAST(r.use_by, r.expires_at) OPERATOR(pg_catalog.<) (pg_catalog.statement_timestamp() OPERATOR(pg_catalog.-) '1 minute'::pg_catalog.interval)
-	 AND r.status OPERATOR(pg_catalog.=) ANY ('{pending,approved}'::pg_catalog.text[]),
+	 AND r.status OPERATOR(pg_catalog.=) ANY ('{pending,approved}'::pg_catalog.text[])
+	 AND NOT EXISTS (SELECT FROM approval.set_aside a WHERE a.tenant OPERATOR(pg_catalog.=) r.tenant AND a.request_id OPERATOR(pg_catalog.=) r.id),
 	 'overdue', r.due_at, 'see worker_stats, or call expire_due()'),
 	(r.status OPERATOR(pg_catalog.=) 'pending' AND EXISTS (
 		SELECT FROM (SELECT r.reviewer_group AS name WHERE r.reviewer_group IS NOT NULL
@@ -40,8 +41,11 @@ SELECT r.tenant, r.id, s.why, s.since, s.what_to_do
 		OR r.outcome OPERATOR(pg_catalog.=) ANY ('{in_flight,unknown}'::pg_catalog.text[]))
    AND s.holds
  UNION ALL
-SELECT a.tenant, a.request_id, 'set aside', a.since, 'see what is wrong: ' OPERATOR(pg_catalog.||) a.problem
+SELECT a.tenant, a.request_id, 'set aside', a.since,
+	   CASE a.problem WHEN 'row_tampered' THEN 'somebody has changed the row: verify_request() says where'
+			ELSE pg_catalog.format('mend what raises "%s", then wake_worker()', a.problem) END
   FROM approval.set_aside a
+  JOIN approval.requests r ON r.tenant OPERATOR(pg_catalog.=) a.tenant AND r.id OPERATOR(pg_catalog.=) a.request_id AND r.due_at OPERATOR(pg_catalog.<=) a.retry_at
  WHERE a.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
 ) u;
 COMMENT ON VIEW approval.stuck IS 'Requests in the caller''s tenants that do not get on by themselves: why, since when, and what to do. A request may be there for several reasons: outcome unknown, lease over, approved and unused (for 5 minutes), overdue (by a minute), nobody eligible (a group of its reviewers has no member who could approve), set aside (it could not be put away).';

@@ -30,8 +30,8 @@ function middle(key, side,    p, list) {
 }
 
 END {
-	print "sync", "clients", "off_tps", "worker_ratio", "lowest", "highest", "transaction_ratio" > summary
-	printf "\n%-5s %-8s %10s   %-7s %-13s %-10s %s\n", "sync", "clients", "off tps", "worker", "lowest-highest", "target", "transaction"
+	print "sync/listeners", "clients", "off_tps", "worker_ratio", "lowest", "highest", "transaction_ratio" > summary
+	printf "\n%-15s %-8s %10s   %-7s %-13s %-10s %s\n", "sync/listeners", "clients", "off tps", "worker", "lowest-highest", "target", "transaction"
 	for (k = 1; k <= nkeys; k++) {
 		split(keys[k], part, SUBSEP)
 		worker = ratios(keys[k], "worker")
@@ -41,7 +41,7 @@ END {
 		if (verdict == "MISSED")
 			missed = 1
 		transaction = ratios(keys[k], "transaction")
-		printf "%-5s %-8s %10.1f   %-7.3f %-13s >=%s %-6s %.3f\n", part[1], part[2], middle(keys[k], "off"), worker, sprintf("%.2f-%.2f", low, high), goal, verdict, transaction
+		printf "%-15s %-8s %10.1f   %-7.3f %-13s >=%s %-6s %.3f\n", part[1], part[2], middle(keys[k], "off"), worker, sprintf("%.2f-%.2f", low, high), goal, verdict, transaction
 		print part[1], part[2], middle(keys[k], "off"), worker, low, high, transaction > summary
 	}
 	exit missed

@@ -1,9 +1,10 @@
 # What live notification costs: lifecycles with the worker ringing, and with
-# the transactions ringing, against none ringing; one client listens.
+# the transactions ringing, against none ringing; while nobody listens, and
+# while a client listens to everything, whose own work is on the bill too.
 # Sourced by test/bench/run, after lib.sh.
 # shellcheck shell=bash
 
-: "${DOORBELL_CLIENTS:=8 32 64}" "${DOORBELL_SYNC:=on}"
+: "${DOORBELL_CLIENTS:=8 32 64}" "${DOORBELL_SYNC:=on}" "${DOORBELL_LISTENERS:=0 1}"
 
 start_preloaded()
 {
@@ -39,7 +40,7 @@ doorbell_run()
 
 	set_login approval.notify "$side"
 	run_pgbench doorbell "$work/ours.off.sql" -c "$clients" -j 2 -T "$DURATION"
-	printf '%s\t' "$sync" "$clients" "$pair" "$side" "$tps" >>"$raw"
+	printf '%s\t' "$sync/$listeners" "$clients" "$pair" "$side" "$tps" >>"$raw"
 	printf '%s\n' "$cpu" >>"$raw"
 }
 
@@ -61,7 +62,7 @@ doorbell_pair()
 
 doorbell()
 {
-	local clients sync pair raw=$out/doorbell.raw.tsv
+	local clients sync listeners pair raw=$out/doorbell.raw.tsv
 
 	say "== doorbell: lifecycles with live notification against without, $PAIRS interleaved rounds of $DURATION s"
 	start_preloaded
@@ -70,17 +71,19 @@ doorbell()
 	make_login doorbell
 	make_scripts doorbell
 	read_arguments
-	listen doorbell
 	printf 'sync\tclients\tpair\tside\ttps\tcpu\n' >"$raw"
 	for sync in $DOORBELL_SYNC; do
 		set_login synchronous_commit "$sync" approval.force_sync "$sync"
-		for clients in $DOORBELL_CLIENTS; do
-			for pair in $(seq "$PAIRS"); do
-				doorbell_pair
+		for listeners in $DOORBELL_LISTENERS; do
+			[ "$listeners" = 0 ] || listen doorbell
+			for clients in $DOORBELL_CLIENTS; do
+				for pair in $(seq "$PAIRS"); do
+					doorbell_pair
+				done
+				say "# $clients clients, synchronous_commit $sync, $listeners listening: done, load $(cut -d ' ' -f 1-3 /proc/loadavg)" >&2
 			done
-			say "# $clients clients, synchronous_commit $sync: done, load $(cut -d ' ' -f 1-3 /proc/loadavg)" >&2
+			[ "$listeners" = 0 ] || stop_listening
 		done
 	done
-	stop_listening
 	awk -f "$bench/median.awk" -f "$bench/doorbell.awk" -v summary="$out/doorbell.tsv" "$raw" || missed=1
 }

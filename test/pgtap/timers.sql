@@ -85,7 +85,7 @@ SELECT is((SELECT string_agg(why || ' ' || (since = (t.stored(l.id)).lease_until
 SELECT t.row('admin', $$approval.register_tool('pay', 'action', '{"default_mode":"review","reviewers":{"leads":1,"nobody":1}}')$$) IS NOT NULL AS done \g /dev/null
 SELECT t.row('agent', $$approval.propose('panel-1', 'pay', '{}')$$) ->> 'id' AS panel \gset
 SELECT is((SELECT string_agg(why, ', ') FROM approval.stuck WHERE id = :'panel'), 'nobody eligible', 'nor one of several');
-SELECT is((SELECT string_agg(what_to_do, ', ') FROM approval.stuck WHERE id = p.id AND why = 'set aside'), 'see what is wrong: row_tampered', 'a row that was set aside') FROM t.poisoned p WHERE n = 2;
+SELECT is((SELECT string_agg(what_to_do, ', ') FROM approval.stuck WHERE id = p.id AND why = 'set aside'), 'somebody has changed the row: verify_request() says where', 'a row that was set aside') FROM t.poisoned p WHERE n = 2;
 SELECT is((t.as('admin', '(SELECT preloaded, backlog > 0 AS due FROM approval.worker_stats)')).rows -> 0 ->> 'due', 'true', 'and the worker''s own account');
 SELECT t.row('admin', $$approval.add_member('clerks', 'user:alice')$$) IS NOT NULL AS done \g /dev/null
 
