@@ -42,6 +42,8 @@
 #define FIRST_BACK_OFF_MS 1000
 #define LONGEST_BACK_OFF_MS 300000
 #define NO_SLOT_PAUSE_MS 100
+#define NO_SLOT_LOG_MS 300000
+#define CLOSED_PAUSE_MS 10000	/* somebody may open it any time */
 
 /* A database that a worker may connect to, as the catalogue has it. */
 typedef struct Known
@@ -59,7 +61,7 @@ static DatabaseSlot *starting_slot = NULL;
 static List *unknown = NIL;
 static MemoryContext list_context = NULL;
 
-static bool no_slot_logged = false;
+static TimestampTz no_slot_logged = 0;
 
 void
 worker_launcher_init(void)
@@ -215,7 +217,6 @@ start_worker(DatabaseSlot *slot)
 	if (registered)
 	{
 		starting_slot = slot;
-		no_slot_logged = false;
 		return true;
 	}
 	SpinLockAcquire(&slot->mutex);
@@ -224,11 +225,12 @@ start_worker(DatabaseSlot *slot)
 	slot->not_before = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), NO_SLOT_PAUSE_MS);
 	SpinLockRelease(&slot->mutex);
 	worker_make_room();
-	if (!no_slot_logged)
-		ereport(LOG,
-				(errmsg("approval: no background worker slot is free"),
-				 errhint("Deadlines hold all the same. Raise max_worker_processes so that they are also written down and announced in time.")));
-	no_slot_logged = true;
+	if (!TimestampDifferenceExceeds(no_slot_logged, GetCurrentTimestamp(), NO_SLOT_LOG_MS))
+		return false;
+	no_slot_logged = GetCurrentTimestamp();
+	ereport(LOG,
+			(errmsg("approval: no background worker slot is free"),
+			 errhint("Deadlines hold all the same. Raise max_worker_processes so that they are also written down and announced in time.")));
 	return false;
 }
 
@@ -339,7 +341,7 @@ start_due(MemoryContext context)
 	else if (!find_known(databases, first->database)->connectable)
 	{
 		SpinLockAcquire(&first->mutex);
-		first->not_before = TimestampTzPlusMilliseconds(now, LONGEST_BACK_OFF_MS);
+		first->not_before = TimestampTzPlusMilliseconds(now, CLOSED_PAUSE_MS);
 		SpinLockRelease(&first->mutex);
 	}
 	else if (start_worker(first))

@@ -32,7 +32,7 @@ expire_pair()
 	local bare="SET session_replication_role = replica;
 		WITH r AS (
 			UPDATE approval.requests
-			   SET status = 'expired', cause = 'timeout', due_at = NULL, events = events + 1, row_digest = head, head = row_digest
+			   SET status = 'expired', cause = 'decide_deadline', due_at = NULL, events = events + 1, row_digest = head, head = row_digest
 			 WHERE due_at <= statement_timestamp()
 			RETURNING *)
 		INSERT INTO approval.events (tenant, request_id, n, origin, at, kind, actor, login, role, client,
@@ -56,7 +56,7 @@ expire()
 	local pair took raw=$out/expire.raw.tsv
 
 	say "== expire: expire_due of $DUE requests against a bare UPDATE and INSERT, $EXPIRE_PAIRS pairs"
-	start_cluster --set approval.min_decide_within=1s
+	start_cluster --set approval.min_decide_within=1s --set approval.quota_login=0 --set approval.quota_tenant=0
 	printf 'pair\tside\tms\n' >"$raw"
 	run_sql postgres -c 'DROP DATABASE IF EXISTS expire' -c 'CREATE DATABASE expire' >/dev/null
 	run_sql expire -c 'CREATE EXTENSION approval'

@@ -17,7 +17,7 @@ percentile() { sort -g "$1" | awk -v p="$2" '{v[NR] = $1} END {i = int(NR * p / 
 # start_listener FILE: everything that rings, until stop_listener
 start_listener()
 {
-	client listen "$1" 9>&- &
+	"$bench/latency.pl" listen latency "$login" "$1" 9>&- &
 	listener=$!
 	until [ "$(run_sql postgres -c "SELECT count(*) FROM pg_stat_activity WHERE query = 'LISTEN approval'")" = 1 ]; do
 		sleep 0.1
