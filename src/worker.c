@@ -225,11 +225,13 @@ add_swept(const Swept *swept, TimestampTz began)
 	SpinLockRelease(&slot->mutex);
 }
 
-/* Puts away what is due, each batch in a transaction; announces in between. */
+/*
+ * Puts away what is due until then, each batch in a transaction; announces in
+ * between.
+ */
 static Round
-sweep(void)
+sweep(TimestampTz until)
 {
-	TimestampTz until = GetCurrentTimestamp();
 	TimestampTz from = DT_NOBEGIN;
 	bool		more = true;
 
@@ -263,25 +265,39 @@ sweep(void)
 	return ROUND_DONE;
 }
 
-/* The first that is not set aside. */
+/* What is due next. */
+typedef struct Next
+{
+	TimestampTz swept_until;
+	TimestampTz due;			/* the first after that; DT_NOEND: none */
+	bool		left;			/* something before it is still there */
+} Next;
+
+/* The first that is not set aside, and that the sweep could not have taken. */
 static bool
 visit_due(TupleTableSlot *row, void *arg)
 {
+	Next	   *next = arg;
 	bool		isnull;
+	TimestampTz due;
 
 	if (set_aside_waits(DatumGetUlidP(slot_getattr(row, REQ_ID + 1, &isnull))))
 		return true;
-	*(TimestampTz *) arg = DatumGetTimestampTz(slot_getattr(row, REQ_DUE_AT + 1, &isnull));
+	due = DatumGetTimestampTz(slot_getattr(row, REQ_DUE_AT + 1, &isnull));
+	next->left |= (due <= next->swept_until);
+	if (due <= next->swept_until)
+		return true;
+	next->due = due;
 	return false;
 }
 
 /* When something is due next, rows that are set aside included. */
 static TimestampTz
-read_next_due(void)
+read_next_due(TimestampTz swept_until)
 {
 	Store		store;
 	Relation	requests;
-	TimestampTz due = DT_NOEND;
+	Next		next = {.swept_until = swept_until,.due = DT_NOEND};
 
 	if (!begin_round("approval: looking for the next deadline"))
 		return DT_NOEND;
@@ -289,14 +305,18 @@ read_next_due(void)
 	store_open(&store);
 	set_aside_read();
 	requests = table_of_ours(OWN_REQUESTS, AccessShareLock);
-	table_visit_range(requests, OWN_REQUESTS_DUE, NULL, NULL, NULL, NULL, visit_due, &due);
+	table_visit_range(requests, OWN_REQUESTS_DUE, NULL, NULL, NULL, NULL, visit_due, &next);
 	table_close(requests, NoLock);
-	due = Min(due, set_aside_next());
+	next.due = Min(next.due, set_aside_next());
 	store_close(&store);
 	PopActiveSnapshot();
 	end_round();
 	MemoryContextReset(round_context);
-	return due;
+
+	/* what somebody holds, or what has another thing due already */
+	if (next.left)
+		next.due = Min(next.due, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), HELD_PAUSE_MS));
+	return next.due;
 }
 
 /*
@@ -304,16 +324,14 @@ read_next_due(void)
  * tell while we look is kept, since the place for it is emptied before.
  */
 static void
-find_next_due(void)
+find_next_due(TimestampTz swept_until)
 {
 	TimestampTz due;
 
 	SpinLockAcquire(&slot->mutex);
 	slot->next_due = DT_NOEND;
 	SpinLockRelease(&slot->mutex);
-	due = read_next_due();
-	if (due <= GetCurrentTimestamp())
-		due = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), HELD_PAUSE_MS);
+	due = read_next_due(swept_until);
 	SpinLockAcquire(&slot->mutex);
 	slot->next_due = Min(slot->next_due, due);
 	SpinLockRelease(&slot->mutex);
@@ -345,9 +363,11 @@ typedef struct Duty
 static Round
 sweep_and_look(void)
 {
-	if (sweep() == ROUND_NO_EXTENSION)
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (sweep(now) == ROUND_NO_EXTENSION)
 		return ROUND_NO_EXTENSION;
-	find_next_due();
+	find_next_due(now);
 	return OidIsValid(extension) ? ROUND_DONE : ROUND_NO_EXTENSION;
 }
 

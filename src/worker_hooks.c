@@ -231,7 +231,7 @@ drops_ours(Node *statement)
 		return false;
 	foreach(cell, ((DropStmt *) statement)->objects)
 		if (strcmp(strVal(lfirst(cell)), "approval") == 0)
-			return OidIsValid(get_extension_oid("approval", true));
+		return OidIsValid(get_extension_oid("approval", true));
 	return false;
 }
 

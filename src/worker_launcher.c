@@ -38,7 +38,7 @@
 
 #define RESTART_SECONDS 5
 #define LONGEST_SLEEP_MS 3600000L
-#define STARTING_SLEEP_MS 1000L	/* it tells when it has begun, or ended */
+#define STARTING_SLEEP_MS 1000L /* it tells when it has begun, or ended */
 #define FIRST_BACK_OFF_MS 1000
 #define LONGEST_BACK_OFF_MS 300000
 #define NO_SLOT_PAUSE_MS 100

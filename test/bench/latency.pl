@@ -113,7 +113,7 @@ sub wait_for
 	return;
 }
 
-if ($what eq 'listen') { listen_to(@more) }
+if    ($what eq 'listen') { listen_to(@more) }
 elsif ($what eq 'decide') { decide(@more) }
-elsif ($what eq 'wait') { wait_for(@more) }
-else { die "listen, decide or wait\n" }
+elsif ($what eq 'wait')   { wait_for(@more) }
+else                      { die "listen, decide or wait\n" }

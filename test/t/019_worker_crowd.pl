@@ -70,8 +70,7 @@ $root->run(
 select(undef, undef, undef, 1.5);
 is( $root->run("SELECT problem FROM approval.health WHERE kind = 'backlog'")
 	  ->value,
-	undef,
-	'a moment late is no problem');
+	undef, 'a moment late is no problem');
 
 # The template of many databases, with a request that is due.
 $root->run('CREATE DATABASE house');
@@ -105,7 +104,7 @@ for (1 .. 15_000)
 	my ($pid, $expired) = split /,/,
 	  $root->run(
 		"SELECT concat_ws(',', coalesce(worker_pid, 0), expired) FROM approval.worker_state()"
-	  )->value;
+	)->value;
 	my $memory = eval { memory($pid) };
 
 	$left = $root->run(
@@ -124,14 +123,12 @@ for (1 .. 15_000)
 }
 is($left, 0, 'the mountain is put away');
 cmp_ok($decided, '>', 10, 'and decisions are taken meanwhile');
-ok(defined $first && $most < $first + 4096,
-	'by a process that does not grow')
+ok(defined $first && $most < $first + 4096, 'by a process that does not grow')
   or diag(($first // '?') . " kB, then up to $most kB");
 note("$decided decisions; " . ($first // '?') . " kB, at most $most kB");
-is( $root->run(
-		"SELECT count(*) FROM approval.events WHERE kind = 'expired'")->value,
-	$SUPPLIES,
-	'each with its event');
+is( $root->run("SELECT count(*) FROM approval.events WHERE kind = 'expired'")
+	  ->value,
+	$SUPPLIES, 'each with its event');
 
 # Fewer places than databases: they take turns.
 for my $n (1 .. 50)
@@ -148,16 +145,17 @@ like(
 
 # Also where a worker has come and gone.
 my $s = connect_to('house_50');
-$s->run("SELECT approval.propose('late', '$TOOL', '{}', expires_in => '1 s')");
-wait_for(
-	$s,
+$s->run(
+	"SELECT approval.propose('late', '$TOOL', '{}', expires_in => '1 s')");
+wait_for($s,
 	"SELECT status FROM approval.requests WHERE tool_call_id = 'late'",
 	'expired', 'a database whose worker has left');
 $s->close;
 
 # A database that refuses connections is left alone until it does not.
 my @refused =
-  slurp_file($node->logfile) =~ /database "closed" is not currently accepting/g;
+  slurp_file($node->logfile) =~
+  /database "closed" is not currently accepting/g;
 is(scalar @refused, 0, 'nobody knocks at a closed database');
 $root->run('ALTER DATABASE closed ALLOW_CONNECTIONS true');
 my $closed = connect_to('closed');
@@ -177,7 +175,8 @@ $root->run(
 );
 select(undef, undef, undef, 3);
 @refused =
-  slurp_file($node->logfile) =~ /database "closed" is not currently accepting/g;
+  slurp_file($node->logfile) =~
+  /database "closed" is not currently accepting/g;
 cmp_ok(scalar @refused, '<=', 1, 'nobody fills the log');
 $root->run('ALTER DATABASE closed ALLOW_CONNECTIONS true');
 $closed = connect_to('closed');
@@ -187,8 +186,7 @@ is( $closed->run(
 	'expired',
 	'the deadline has held');
 $closed->run('SELECT approval.wake_worker()');
-wait_for(
-	$closed,
+wait_for($closed,
 	"SELECT status FROM approval.requests WHERE tool_call_id = 'shut'",
 	'expired', 'and is written down after all');
 $closed->close;
@@ -205,11 +203,11 @@ is($root->query("ALTER EXTENSION approval UPDATE TO '$next'")->verdict,
 	'ok', 'ALTER EXTENSION UPDATE meanwhile');
 is( $root->run("SELECT obj_description('approval.set_aside'::regclass)")
 	  ->value,
-	'upgraded',
-	'has happened');
+	'upgraded', 'has happened');
 wait_for($root,
 	"SELECT count(*) FROM approval.requests WHERE status = 'pending'",
 	0, 'and the sweep goes on');
+
 # Fast shutdown with a standby that everybody would have to wait for, while
 # something is due.
 $root->run(
@@ -217,11 +215,9 @@ $root->run(
 );
 $root->run("ALTER SYSTEM SET synchronous_standby_names = 'missing'");
 $root->run('SELECT pg_reload_conf()');
-wait_for(
-	$root,
+wait_for($root,
 	"SELECT count(*) FROM approval.requests WHERE status = 'pending'",
-	0,
-	'the worker does not wait for a standby that is missing');
+	0, 'the worker does not wait for a standby that is missing');
 ok($node->stop('fast', fail_ok => 1), 'nor does a fast shutdown');
 $node->append_conf('postgresql.auto.conf', "synchronous_standby_names = ''");
 $node->start;
@@ -241,8 +237,8 @@ is( $reader->run(
 	)->value,
 	't sleeping',
 	'a standby has neither launcher nor worker');
-is( $reader->run("SELECT count(*) FROM approval.health WHERE kind = 'worker'")
-	  ->value,
+is( $reader->run(
+		"SELECT count(*) FROM approval.health WHERE kind = 'worker'")->value,
 	0,
 	'which is as it should be');
 $reader->close;

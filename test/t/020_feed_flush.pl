@@ -13,8 +13,7 @@ use Test::More;
 use Wire;
 
 # Nobody else flushes: the WAL writer sleeps, and there is no worker.
-my $node = new_node(
-	'flush',
+my $node = new_node('flush',
 	conf =>
 	  "fsync = off\nsynchronous_commit = off\napproval.force_sync = off\nwal_writer_delay = '10s'\nwal_writer_flush_after = '1GB'\nautovacuum = off\n"
 );

@@ -67,7 +67,8 @@ sub errors_meanwhile
 }
 
 # A trigger that raises what looks like no row's fault.
-$root->run('CREATE TABLE public.poisoned (request_id approval.ulid, code text)');
+$root->run(
+	'CREATE TABLE public.poisoned (request_id approval.ulid, code text)');
 $root->run('GRANT SELECT ON public.poisoned TO PUBLIC');
 $root->run(<<'SQL');
 CREATE FUNCTION public.poison() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -86,26 +87,31 @@ $root->run(
 );
 my @codes = qw(42P01 55000 55P03 57014 53200 40001);
 my @bad = map { short(1) } @codes;
-$root->run("INSERT INTO public.poisoned VALUES ('$bad[$_]{id}', '$codes[$_]')")
+$root->run(
+	"INSERT INTO public.poisoned VALUES ('$bad[$_]{id}', '$codes[$_]')")
   for 0 .. $#codes;
-wait_for($root, 'SELECT (errors > 0)::text FROM approval.worker_state()',
+wait_for(
+	$root, 'SELECT (errors > 0)::text FROM approval.worker_state()',
 	'true', 'rows fail, and no others are there to tell why');
 cmp_ok(errors_meanwhile(), '<=', 4, 'it is tried again at intervals');
 my $listener = Wire->new($node, user => 'alice');
 $listener->run('LISTEN approval');
 my $heard = propose_one($agent);
 my $rings = 0;
+
 for (1 .. 500)
 {
-	$rings ||=
-	  grep { $_->[1] =~ /$heard->{id}/ } $listener->notifications;
+	$rings ||= grep { $_->[1] =~ /$heard->{id}/ } $listener->notifications;
 	last if $rings;
 	select(undef, undef, undef, 0.02);
 }
 ok($rings, 'and meanwhile it announces what is new');
 wait_expired(short(1), 'a row that is due later is put away all the same');
-wait_for($root, 'SELECT count(*) FROM approval.set_aside',
-	scalar @codes, 'and shows that it was the others');
+wait_for(
+	$root,
+	'SELECT count(*) FROM approval.set_aside',
+	scalar @codes,
+	'and shows that it was the others');
 
 # Settled by somebody: not set aside any more.
 my $settled = propose_one($agent, more => "expires_in => '2 h'");
@@ -123,8 +129,8 @@ is( $root->run(
 $root->run('DROP TRIGGER poison ON approval.events');
 $root->run('SELECT approval.wake_worker()');
 wait_expired($_, 'tried again when somebody says so') for @bad;
-wait_for($root, 'SELECT count(*) FROM approval.set_aside',
-	0, 'and forgotten');
+wait_for($root, 'SELECT count(*) FROM approval.set_aside', 0,
+	'and forgotten');
 
 # Anybody may lock the extension against being dropped.
 my $nobody = Wire->new($node, user => 'nobody_at_all');
@@ -160,9 +166,12 @@ $root->run("CREATE DATABASE owned OWNER alice");
 my $owned = install_gate($node, 'owned');
 my $master = Wire->new($node, user => 'alice', dbname => 'owned');
 for my $set (
-	'role = nobody_at_all', 'session_authorization = nobody_at_all',
-	'exit_on_error = on', "default_table_access_method = 'nope'",
-	'default_transaction_read_only = on', "lock_timeout = '1ms'")
+	'role = nobody_at_all',
+	'session_authorization = nobody_at_all',
+	'exit_on_error = on',
+	"default_table_access_method = 'nope'",
+	'default_transaction_read_only = on',
+	"lock_timeout = '1ms'")
 {
 	$master->query("ALTER DATABASE owned SET $set");
 }
@@ -171,7 +180,8 @@ $owned->run(
 	"SELECT pg_terminate_backend(worker_pid) FROM approval.worker_state()");
 $owned->run(
 	"SELECT approval.propose('x', '$TOOL', '{}', expires_in => '1 s')");
-wait_for($owned, 'SELECT status FROM approval.requests',
+wait_for(
+	$owned, 'SELECT status FROM approval.requests',
 	'expired', 'settings of the database do not keep it from its work');
 is( $owned->run(
 		"SELECT login || ' ' || role || ' ' || actor FROM approval.events WHERE kind = 'expired'"
@@ -184,8 +194,7 @@ is($owned->run('SELECT (approval.worker_state()).errors')->value,
 # What is due in one database does not wait for another one.
 $root->run('CREATE DATABASE other');
 my $other = install_gate($node, 'other');
-wait_for($_, 'SELECT state FROM approval.worker_state()',
-	'sleeping', 'idle')
+wait_for($_, 'SELECT state FROM approval.worker_state()', 'sleeping', 'idle')
   for $other, $owned;
 $other->run(
 	"SELECT approval.propose('x', '$TOOL', '{}', expires_in => '4 s')");
@@ -196,7 +205,8 @@ for (1 .. 400)
 {
 	# commits here all the time, so that this worker stays
 	$owned->run(
-		"SELECT approval.propose('busy-' || gen_random_uuid(), '$TOOL', '{}')");
+		"SELECT approval.propose('busy-' || gen_random_uuid(), '$TOOL', '{}')"
+	);
 	$late = $other->run('SELECT status FROM approval.requests')->value;
 	last if $late eq 'expired';
 	select(undef, undef, undef, 0.05);
@@ -213,9 +223,8 @@ my $guest = Wire->new($node, user => 'nobody_at_all', dbname => 'other');
 $guest->run('DROP EXTENSION IF EXISTS nosuch');
 $guest->query('DROP EXTENSION approval');
 select(undef, undef, undef, 1);
-is( $other->run('SELECT started_at FROM approval.worker_state()')->value,
-	$started,
-	'dropping what is not there wakes nobody');
+is($other->run('SELECT started_at FROM approval.worker_state()')->value,
+	$started, 'dropping what is not there wakes nobody');
 $_->close for $guest, $other, $owned;
 
 # Auditors of one tenant learn nothing of others.
@@ -258,7 +267,8 @@ is_deeply(
 	[ $new->{id} ],
 	'and what comes is new');
 my $before = feed('now')->{cursor_text};
-$root->run('CREATE TABLE public.kept AS SELECT * FROM approval.requests LIMIT 0');
+$root->run(
+	'CREATE TABLE public.kept AS SELECT * FROM approval.requests LIMIT 0');
 $root->run('INSERT INTO approval.requests SELECT * FROM public.kept');
 is(feed($before)->{resync}, 't', 'loading requests is a new beginning');
 $before = feed('now')->{cursor_text};
@@ -270,8 +280,7 @@ $root->run(
 is(feed($before)->{resync}, 't', 'so is another CREATE EXTENSION');
 
 # More notes in one transaction than fit into an answer.
-$root->run(
-	"SELECT approval.register_login('agent', 'service', 'agent:bot')");
+$root->run("SELECT approval.register_login('agent', 'service', 'agent:bot')");
 my @many = map { propose_one($agent) } 1 .. 5;
 my $cursor = feed('now')->{cursor_text};
 $agent->run('BEGIN');
@@ -284,7 +293,7 @@ for my $one (@many)
 $agent->run('COMMIT');
 my $events = decode_json(feed($cursor)->{events});
 is(scalar @$events, 350, 'a transaction comes whole');
-is( scalar(grep { defined $_->{note} || $_->{note_omitted} } @$events),
+is(scalar(grep { defined $_->{note} || $_->{note_omitted} } @$events),
 	350, 'and where there is no room for a note, it says so');
 cmp_ok(scalar(grep { $_->{note_omitted} } @$events),
 	'>', 0, 'there was not room for all');
