@@ -102,7 +102,7 @@ SELECT t.proposed() AS j \gset
 SELECT is(t.but_worker(), '', 'pending is no problem');
 ALTER TABLE approval.requests DISABLE TRIGGER guard;
 SELECT is(t.problems('approval.requests'), 'error guard', 'a trigger of the guard that is disabled');
-UPDATE approval.requests SET expires_at = now() - interval '59 seconds', due_at = now() - interval '59 seconds' WHERE id = :'i';
+UPDATE approval.requests SET expires_at = clock_timestamp() - interval '20 seconds', due_at = clock_timestamp() - interval '20 seconds' WHERE id = :'i';
 SELECT is(t.but_worker(), '', 'a moment is no problem');
 UPDATE approval.requests SET expires_at = now() - interval '2 minutes', due_at = now() - interval '2 minutes' WHERE id IN (:'i', :'j');
 SELECT is(t.but_worker(), 'error backlog', 'overdue');

@@ -12,6 +12,7 @@ use Gate;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(time);
 use Wire;
 
 # An installation of our own, with one version more.
@@ -95,10 +96,32 @@ sub memory
 	return $kb;
 }
 
+# A decision, and how long it took.
+my (@taken, $decided);
+
+sub decide_one
+{
+	my $one =
+	  propose_one($_[0], more => "expires_in => '1 h'");
+	my $began = time;
+
+	$decided++ if $_[1]->run(decide_sql($one, 'approve'))->verdict eq 'ok';
+	push @taken, time - $began;
+	return;
+}
+
+# The median, in milliseconds, of those taken so far.
+sub median_taken
+{
+	my @sorted = sort { $a <=> $b } splice @taken;
+
+	return 1000 * $sorted[ @sorted / 2 ];
+}
+
 # The mountain first: whoever works on it does not grow, and decisions go on.
 $root = connect_to('postgres');
 my ($agent, $alice) = map { connect_to('postgres', $_) } qw(agent alice);
-my ($decided, $most, $first, $left) = (0, 0);
+my ($most, $first, $left) = (0);
 for (1 .. 15_000)
 {
 	my ($pid, $expired) = split /,/,
@@ -116,15 +139,16 @@ for (1 .. 15_000)
 		$first //= $memory;
 		$most = $memory if $memory > $most;
 	}
-	my $one = propose_one($agent, more => "expires_in => '1 h'");
-
-	$decided++
-	  if $alice->run(decide_sql($one, 'approve'))->verdict eq 'ok';
+	decide_one($agent, $alice);
 }
 is($left, 0, 'the mountain is put away');
 cmp_ok($decided, '>', 10, 'and decisions are taken meanwhile');
 ok(defined $first && $most < $first + 4096, 'by a process that does not grow')
   or diag(($first // '?') . " kB, then up to $most kB");
+my $busy = median_taken();
+decide_one($agent, $alice) for 1 .. 200;
+note(sprintf 'a decision took %.2f ms meanwhile, %.2f ms afterwards (median)',
+	$busy, median_taken());
 note("$decided decisions; " . ($first // '?') . " kB, at most $most kB");
 is( $root->run("SELECT count(*) FROM approval.events WHERE kind = 'expired'")
 	  ->value,
