@@ -101,8 +101,7 @@ my (@taken, $decided);
 
 sub decide_one
 {
-	my $one =
-	  propose_one($_[0], more => "expires_in => '1 h'");
+	my $one = propose_one($_[0], more => "expires_in => '1 h'");
 	my $began = time;
 
 	$decided++ if $_[1]->run(decide_sql($one, 'approve'))->verdict eq 'ok';
@@ -147,7 +146,8 @@ ok(defined $first && $most < $first + 4096, 'by a process that does not grow')
   or diag(($first // '?') . " kB, then up to $most kB");
 my $busy = median_taken();
 decide_one($agent, $alice) for 1 .. 200;
-note(sprintf 'a decision took %.2f ms meanwhile, %.2f ms afterwards (median)',
+note(
+	sprintf 'a decision took %.2f ms meanwhile, %.2f ms afterwards (median)',
 	$busy, median_taken());
 note("$decided decisions; " . ($first // '?') . " kB, at most $most kB");
 is( $root->run("SELECT count(*) FROM approval.events WHERE kind = 'expired'")
