@@ -208,6 +208,22 @@ announce(void)
 	return ROUND_DONE;
 }
 
+/*
+ * Each of our two duties fails, and is tried again, by itself: what cannot be
+ * put away does not keep others from hearing of what was, nor a full queue of
+ * notifications deadlines from being written down.
+ */
+typedef struct Duty
+{
+	Round		(*work) (void);
+	int			failures;		/* in a row */
+	TimestampTz not_before;		/* back-off */
+} Duty;
+
+static Duty announcing = {.work = announce};
+
+static bool do_safely(Duty *duty);
+
 static void
 add_swept(const Swept *swept, TimestampTz began)
 {
@@ -256,7 +272,8 @@ sweep(TimestampTz until)
 		end_round();
 		MemoryContextReset(round_context);
 		add_swept(&pass.swept, began);
-		if (sweep_written(&pass.swept) > 0 && announce() == ROUND_NO_EXTENSION)
+		if (sweep_written(&pass.swept) > 0 && announcing.not_before <= GetCurrentTimestamp() &&
+			!do_safely(&announcing))
 			return ROUND_NO_EXTENSION;
 		CHECK_FOR_INTERRUPTS();
 		if (slot->holds > 0)
@@ -348,18 +365,6 @@ next_due(void)
 	return due;
 }
 
-/*
- * Each of our two duties fails, and is tried again, by itself: what cannot be
- * put away does not keep others from hearing of what was, nor a full queue of
- * notifications deadlines from being written down.
- */
-typedef struct Duty
-{
-	Round		(*work) (void);
-	int			failures;		/* in a row */
-	TimestampTz not_before;		/* back-off */
-} Duty;
-
 static Round
 sweep_and_look(void)
 {
@@ -371,7 +376,6 @@ sweep_and_look(void)
 	return OidIsValid(extension) ? ROUND_DONE : ROUND_NO_EXTENSION;
 }
 
-static Duty announcing = {.work = announce};
 static Duty sweeping = {.work = sweep_and_look};
 
 /* Counts an error, and logs it unless it was the last one too. */

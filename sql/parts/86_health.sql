@@ -42,18 +42,20 @@ SELECT 'error', 'backlog', NULL, pg_catalog.format('%s request(s) are overdue by
   FROM approval.requests r
  WHERE r.due_at OPERATOR(pg_catalog.<) (pg_catalog.statement_timestamp() OPERATOR(pg_catalog.-) '1 minute'::pg_catalog.interval)
    AND r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
-   AND NOT EXISTS (SELECT FROM approval.set_aside a WHERE a.request_id OPERATOR(pg_catalog.=) r.id)
+   AND NOT EXISTS (SELECT FROM approval.set_aside a WHERE a.tenant OPERATOR(pg_catalog.=) r.tenant AND a.request_id OPERATOR(pg_catalog.=) r.id)
 HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 0
  UNION ALL
 SELECT 'error', 'backlog', NULL, pg_catalog.format('%s request(s) could not be put away and were set aside', pg_catalog.count(*)), pg_catalog.min(a.since), 'see stuck'
   FROM approval.set_aside a
+  JOIN approval.requests r ON r.tenant OPERATOR(pg_catalog.=) a.tenant AND r.id OPERATOR(pg_catalog.=) a.request_id AND r.due_at OPERATOR(pg_catalog.<=) a.retry_at
  WHERE a.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
 HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 0
  UNION ALL
 /* a listener that does not read holds all notifications of the cluster */
 SELECT CASE WHEN q.usage OPERATOR(pg_catalog.>=) 0.5 THEN 'error' ELSE 'warning' END, 'queue', 'pid ' OPERATOR(pg_catalog.||) o.pid::pg_catalog.text,
 	   pg_catalog.format('the notification queue is %s %% full; when it is full, commits that notify fail%s', pg_catalog.round((q.usage OPERATOR(pg_catalog.*) 100)::pg_catalog.numeric, 1),
-		pg_catalog.format('. The oldest transaction is of %s in %s (%s)', o.login, o.database, COALESCE(o.state, 'unknown'))),
+		CASE WHEN o.pid IS NULL THEN ''
+			 ELSE pg_catalog.format('. The oldest transaction is of %s in %s (%s)', o.login, o.database, COALESCE(o.state, 'unknown')) END),
 	   o.since, 'a listener reads only between transactions: end that one (pg_terminate_backend), and see the server''s log for the process it names'
   FROM (SELECT pg_catalog.pg_notification_queue_usage() AS usage) q
  CROSS JOIN approval.oldest_transaction() o
