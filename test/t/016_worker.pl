@@ -29,22 +29,6 @@ sub connect_all
 }
 connect_all();
 
-# Until a query says so; nothing is said about how long that takes.
-sub wait_for
-{
-	my ($s, $sql, $wanted, $what) = @_;
-	my $got;
-
-	for (1 .. 3000)
-	{
-		$got = $s->run($sql)->value // 'NULL';
-		last if $got eq $wanted;
-		select(undef, undef, undef, 0.02);
-	}
-	is($got, $wanted, $what);
-	return;
-}
-
 sub state
 {
 	return $root->run("SELECT $_[0] FROM approval.worker_state()")->value;

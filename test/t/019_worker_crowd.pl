@@ -48,22 +48,6 @@ sub connect_to
 	return Wire->new($node, dbname => $dbname, user => $user // 'postgres');
 }
 
-# Until a query says so; nothing is said about how long that takes.
-sub wait_for
-{
-	my ($s, $sql, $wanted, $what) = @_;
-	my $got;
-
-	for (1 .. 15_000)
-	{
-		$got = $s->run($sql)->value // 'NULL';
-		last if $got eq $wanted;
-		select(undef, undef, undef, 0.02);
-	}
-	is($got, $wanted, $what);
-	return;
-}
-
 # A mountain of requests, none of which anybody has put away.
 $root->run(
 	"SELECT count(approval.propose('pile-' || i, '$TOOL', '{}', expires_in => '1 s')) FROM generate_series(1, $SUPPLIES) i"

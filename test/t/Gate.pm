@@ -7,10 +7,11 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use Test::More;
 use Wire;
 
 our @EXPORT = qw(install_gate gate_logins propose_one approved_one literal
-  consume_sql decide_sql verify_all state_of wait_blocked wait_past
+  consume_sql decide_sql verify_all state_of wait_blocked wait_for wait_past
   $TOOL $ARGUMENTS);
 
 our $TOOL = 'refund';
@@ -142,6 +143,22 @@ sub state_of
 			  . " FROM approval.requests r WHERE r.id = '$request->{id}'"
 		)->{rows}[0]
 	  };
+}
+
+# Until a query says so; nothing is said about how long that takes.
+sub wait_for
+{
+	my ($s, $sql, $wanted, $what) = @_;
+	my $got;
+
+	for (1 .. 15_000)
+	{
+		$got = $s->run($sql)->value // 'NULL';
+		last if $got eq $wanted;
+		select(undef, undef, undef, 0.02);
+	}
+	is($got, $wanted, $what);
+	return;
 }
 
 # Waits until the sessions wait for a lock.
