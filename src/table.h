@@ -90,6 +90,7 @@ typedef bool (*TableVisitor) (TupleTableSlot *slot, void *arg);
 
 extern void table_init(void);
 extern Oid	table_oid(OwnRelation which);
+extern OwnRelation table_which(Relation relation);
 extern Relation table_of_ours(OwnRelation which, LOCKMODE lockmode);
 extern bool table_find(Relation relation, OwnRelation index, const Datum *keys, int nkeys,
 					   Snapshot snapshot, TableLock lock, Found *found);
