@@ -133,8 +133,8 @@ announce_batch(int64 *announced)
 	}
 	rings = setting_notify == NOTIFY_AUTO || setting_notify == NOTIFY_WORKER;
 	for (i = 0; rings && i < follow.count; i++)
-		notify_announce(follow.events[i].tenant, follow.events[i].conversation_id, &follow.events[i].id,
-						follow.events[i].kind, follow.events[i].status_after);
+		notify_announce(follow.events[i].tenant, follow.events[i].conversation_id, follow.events[i].run_id,
+						&follow.events[i].id, follow.events[i].kind, follow.events[i].status_after);
 	save_position(&follow.position);
 	PopActiveSnapshot();
 	keep_position(&follow.position);

@@ -31,6 +31,7 @@ extern bool canonical_append_without(StringInfo out, const char *json, int len,
 									 CanonicalError *error);
 extern void canonical_append_key(StringInfo path, const char *key, int len);
 extern void canonical_append_string(StringInfo out, const char *s, int len);
+extern void canonical_append_member(StringInfo out, const char *name, const char *value);
 extern int	canonical_compare_keys(const char *a, int a_len, const char *b, int b_len);
 extern char canonical_kind(const char *json, int len);
 extern bool canonical_is_empty_array(const char *json, int len);

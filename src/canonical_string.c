@@ -274,3 +274,14 @@ canonical_append_string(StringInfo out, const char *s, int len)
 	*write = '\0';
 	out->len = write - out->data;
 }
+
+/* A member of an object that has been opened; NULL is null. */
+void
+canonical_append_member(StringInfo out, const char *name, const char *value)
+{
+	appendStringInfo(out, "%s\"%s\":", out->data[out->len - 1] == '{' ? "" : ",", name);
+	if (value)
+		canonical_append_string(out, value, strlen(value));
+	else
+		appendStringInfoString(out, "null");
+}

@@ -12,6 +12,7 @@
 #include "args.h"
 #include "event.h"
 #include "permit.h"
+#include "results.h"
 #include "verb.h"
 
 PG_FUNCTION_INFO_V1(approval_complete);
@@ -54,7 +55,10 @@ report_again(Call *call, Outcome outcome, const text *result)
 		return STEP_WRITTEN;
 	if (call->request->outcome == outcome && same_result(call->request, result))
 		return STEP_UNCHANGED;
-	if (call->request->outcome == OUTCOME_UNKNOWN && outcome != OUTCOME_UNKNOWN)
+
+	/* what was not good enough is a person's to settle, not the tool's */
+	if (call->request->outcome == OUTCOME_UNKNOWN && outcome != OUTCOME_UNKNOWN &&
+		!(reported && request_text_is(call->request, REQ_CAUSE, CAUSE_BAD_RESULT)))
 		return STEP_WRITTEN;
 
 	/* a person was first, and knew no result: the receipt must not be lost */
@@ -63,10 +67,30 @@ report_again(Call *call, Outcome outcome, const text *result)
 	return call_refuse(call, REASON_OUTCOME_CONFLICT);
 }
 
+/* What the tool calls a success must have the result of one. */
+static bool
+good_enough(const Call *call, Outcome outcome, const text *result, BadResult *bad)
+{
+	memset(bad, 0, sizeof(*bad));
+	if (outcome == OUTCOME_SUCCEEDED)
+		results_check(permit_tool(call), result, false, bad);
+	return bad->reason == REASON_NONE;
+}
+
+/* For the event: what was wrong with the result. */
+static const char *
+bad_note(const BadResult *bad)
+{
+	if (bad->reason == REASON_NONE)
+		return NULL;
+	return psprintf("%s: %s%s%s", errors_reason(bad->reason), bad->problem, bad->why ? ": " : "", bad->why ? bad->why : "");
+}
+
 /*
  * complete(id, execution_id, token, outcome, result, tenant): always records,
  * since the money may have moved.  Neither a lease that is over nor a row that
- * was tampered with stands in the way; the event says so.
+ * was tampered with stands in the way; the event says so.  A success with a
+ * result that the registry does not take for one is recorded as unknown.
  */
 static Step
 complete(Call *call)
@@ -75,6 +99,7 @@ complete(Call *call)
 	Attempt		attempt;
 	Outcome		outcome;
 	text	   *result;
+	BadResult	bad;
 	Step		step;
 
 	permit_attempt(call, &attempt);
@@ -82,17 +107,21 @@ complete(Call *call)
 	result = args_json(fcinfo, 4);
 	if (!permit_lock(call, &attempt, 5))
 		return STEP_REFUSED;
+	if (!good_enough(call, outcome, result, &bad))
+		outcome = OUTCOME_UNKNOWN;
 	step = report_again(call, outcome, result);
 	if (step != STEP_WRITTEN)
 		return step;
 
 	request_set_outcome(call->request, outcome);
+	if (bad.reason != REASON_NONE)
+		request_set_text(call->request, REQ_CAUSE, CAUSE_BAD_RESULT);
 	request_set(call->request, REQ_COMPLETED_AT, TimestampTzGetDatum(call->now));
 	if (result)
 		request_set(call->request, REQ_RESULT, PointerGetDatum(result));
 	else
 		request_set_null(call->request, REQ_RESULT);
-	return call_write(call, call->tampered ? EVENT_COMPLETED_TAMPERED : EVENT_COMPLETED, NULL, NULL);
+	return call_write(call, call->tampered ? EVENT_COMPLETED_TAMPERED : EVENT_COMPLETED, bad_note(&bad), NULL);
 }
 
 /* heartbeat(id, execution_id, token, lease, tenant) */

@@ -284,6 +284,16 @@ resumable(Call *call, const Registered *registered)
 	return false;
 }
 
+/* The result of the attempt before was not good enough; why it may run is as it was. */
+static void
+restore_cause(Request *request)
+{
+	if (!request_text_is(request, REQ_CAUSE, CAUSE_BAD_RESULT))
+		return;
+	request_set_text(request, REQ_CAUSE, request_text_is(request, REQ_DECIDED_BY, "policy") ? CAUSE_POLICY :
+					 DatumGetInt32(request->values[REQ_APPROVALS_NEEDED]) > 1 ? CAUSE_QUORUM : CAUSE_PERSON);
+}
+
 /*
  * resume(id, execution_id, token, tenant): the next attempt after one whose
  * lease is over or that did not know its outcome, with the same idempotency
@@ -308,6 +318,7 @@ resume(Call *call)
 	request_set_outcome(call->request, OUTCOME_IN_FLIGHT);
 	request_set_null(call->request, REQ_COMPLETED_AT);
 	request_set_null(call->request, REQ_RESULT);
+	restore_cause(call->request);
 	permit_grant(call, attempt.execution_id, permit_lease(0, registered));
 	return call_write(call, EVENT_RESUMED, NULL, NULL);
 }

@@ -35,7 +35,7 @@
 	  "Wait until an administrator lifts the freeze.") \
 	R(TOOL_RETIRED, "tool_retired", 403, "the tool is retired", \
 	  "Use the tool that replaces it.") \
-	R(NOT_FOUND, "not_found", 404, "no such request", \
+	R(NOT_FOUND, "not_found", 404, "no such request, run or handle", \
 	  "Check the id and the tenant.") \
 	R(ALREADY_DECIDED, "already_decided", 409, "the request is already decided", \
 	  "Read the request again: DETAIL says who decided and when.") \
@@ -93,12 +93,18 @@
 	  "Wait until the claim runs out, or ask its holder.") \
 	R(QUOTA, "quota", 429, "too many requests, or sessions, are waiting", \
 	  "DETAIL says of what; wait until pending requests are decided, or until other calls of wait() have returned.") \
-	R(RUN_CLAIMED, "run_claimed", 409, "another orchestrator holds the run", \
-	  "Wait until its lease is over.") \
-	R(RUN_PAUSED, "run_paused", 409, "the conversation waits for decisions", \
-	  "Decide on the pending calls first.") \
-	R(HANDLE_CONFLICT, "handle_conflict", 409, "the handle belongs to another run", \
-	  "Use a handle of this run.")
+	R(RUN_CLAIMED, "run_claimed", 409, "the run is not held by this caller", \
+	  "Show the token of the last claim_run(); a run that somebody else holds can be claimed once the lease in DETAIL is over.") \
+	R(RUN_PAUSED, "run_paused", 409, "calls are waiting for decisions", \
+	  "Have the pending calls in DETAIL decided or cancelled first.") \
+	R(RUN_CONFLICT, "run_conflict", 409, "another run stands in the way", \
+	  "DETAIL says why: claim the live run of the conversation, or use another run_id.") \
+	R(RUN_ENDED, "run_ended", 409, "the run has ended", \
+	  "Start another run.") \
+	R(RUN_LEASE_EXPIRED, "run_lease_expired", 410, "the lease of the run is over", \
+	  "Renew it with claim_run() and the same token, if nobody else has claimed the run meanwhile.") \
+	R(HANDLE_CONFLICT, "handle_conflict", 409, "the handle is already attached", \
+	  "A handle belongs to one run of one system; one that has been answered is not attached again.")
 
 #define REASON_SYMBOL(symbol, word, http, message, hint) REASON_##symbol,
 typedef enum Reason

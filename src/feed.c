@@ -28,6 +28,7 @@
 #include "param.h"
 #include "sight.h"
 #include "verb.h"
+#include "read.h"
 #include "worker_hooks.h"
 
 PG_FUNCTION_INFO_V1(approval_feed);
@@ -87,16 +88,6 @@ still_good(const Position *position, int64 epoch)
 		 position->xmax <= U64FromFullTransactionId(ReadNextFullTransactionId()));
 }
 
-static void
-member_text(StringInfo out, const char *name, const char *value)
-{
-	appendStringInfo(out, "%s\"%s\":", out->data[out->len - 1] == '{' ? "" : ",", name);
-	if (value)
-		canonical_append_string(out, value, strlen(value));
-	else
-		appendStringInfoString(out, "null");
-}
-
 /* What a client needs to know where to look; never arguments. */
 static void
 append_event(StringInfo out, const Followed *event, bool with_note)
@@ -107,22 +98,22 @@ append_event(StringInfo out, const Followed *event, bool with_note)
 	ulid_to_text(&event->id, id);
 	clock_text(event->at, at);
 	appendStringInfoChar(out, '{');
-	member_text(out, "id", id);
+	canonical_append_member(out, "id", id);
 	appendStringInfo(out, ",\"n\":%d,\"seq\":\"" INT64_FORMAT "\"", event->n, event->seq);
-	member_text(out, "event", event->kind);
-	member_text(out, "at", at);
-	member_text(out, "actor", event->actor);
-	member_text(out, "status_before", event->status_before);
-	member_text(out, "status", event->status_after);
-	member_text(out, "outcome_before", event->outcome_before);
-	member_text(out, "outcome", event->outcome_after);
-	member_text(out, "tenant", event->tenant);
-	member_text(out, "conversation_id", event->conversation_id);
-	member_text(out, "tool_call_id", event->tool_call_id);
-	member_text(out, "run_id", event->run_id);
-	member_text(out, "server", event->server);
-	member_text(out, "tool", event->tool);
-	member_text(out, "note", with_note ? event->note : NULL);
+	canonical_append_member(out, "event", event->kind);
+	canonical_append_member(out, "at", at);
+	canonical_append_member(out, "actor", event->actor);
+	canonical_append_member(out, "status_before", event->status_before);
+	canonical_append_member(out, "status", event->status_after);
+	canonical_append_member(out, "outcome_before", event->outcome_before);
+	canonical_append_member(out, "outcome", event->outcome_after);
+	canonical_append_member(out, "tenant", event->tenant);
+	canonical_append_member(out, "conversation_id", event->conversation_id);
+	canonical_append_member(out, "tool_call_id", event->tool_call_id);
+	canonical_append_member(out, "run_id", event->run_id);
+	canonical_append_member(out, "server", event->server);
+	canonical_append_member(out, "tool", event->tool);
+	canonical_append_member(out, "note", with_note ? event->note : NULL);
 	if (with_note && event->note_omitted)
 		appendStringInfoString(out, ",\"note_omitted\":true");
 	appendStringInfoChar(out, '}');
@@ -245,8 +236,7 @@ approval_feed(PG_FUNCTION_ARGS)
 	refuse_own_writes();
 	verb_begin(&call, fcinfo, "feed");
 	set_wanted(&call, fcinfo, &wanted);
-	reads_trail = caller_is(call.caller, "approval_approver") || caller_is(call.caller, "approval_auditor") ||
-		caller_is(call.caller, "approval_admin");
+	reads_trail = read_notes(&call);
 	PushActiveSnapshot(GetTransactionSnapshot());
 	resync = !begin_at(cursor, &follow.position);
 	if (!resync && call.caller->sight != SIGHT_NOTHING)

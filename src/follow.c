@@ -135,10 +135,10 @@ visit_its_request(TupleTableSlot *slot, void *arg)
 	asking->wanted = true;
 	MemoryContextSwitchTo(asking->gather->context);
 	event->conversation_id = slot_text(slot, REQ_CONVERSATION_ID);
+	event->run_id = slot_text(slot, REQ_RUN_ID);
 	if (wanted->brief)
 		return false;
 	event->tool_call_id = slot_text(slot, REQ_TOOL_CALL_ID);
-	event->run_id = slot_text(slot, REQ_RUN_ID);
 	event->server = slot_text(slot, REQ_SERVER);
 	event->tool = slot_text(slot, REQ_TOOL);
 	return false;
@@ -162,17 +162,19 @@ static bool
 take_conversation(const Gathering *gather, Datum tenant, Followed *event)
 {
 	const char *its_tenant = TextDatumGetCString(tenant);
-	const char *known = recent_conversation(its_tenant, &event->id);
+	const char *conversation;
+	const char *run;
 
-	if (known)
+	if (recent_find(its_tenant, &event->id, &conversation, &run))
 	{
 		MemoryContextSwitchTo(gather->context);
-		event->conversation_id = pstrdup(known);
+		event->conversation_id = pstrdup(conversation);
+		event->run_id = run ? pstrdup(run) : NULL;
 		return true;
 	}
 	if (!take_request(gather, tenant, event))
 		return false;
-	recent_remember(its_tenant, &event->id, event->conversation_id);
+	recent_remember(its_tenant, &event->id, event->conversation_id, event->run_id);
 	return true;
 }
 

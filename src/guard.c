@@ -23,16 +23,22 @@
 #include "errors.h"
 #include "guard.h"
 #include "request.h"
+#include "run.h"
 
 /* The row that a verb is writing. */
 static bool writing = false;
 static Ulid writing_id;
 static Digest writing_digest;
 
-/* A verb is settling entries of budgets. */
+/* The run that a verb is writing; NULL: none. */
+static const char *writing_tenant = NULL;
+static const char *writing_run = NULL;
+
+/* A verb is settling entries of budgets, or answering a handle. */
 static bool settling = false;
 
 PG_FUNCTION_INFO_V1(approval_guard_request);
+PG_FUNCTION_INFO_V1(approval_guard_run);
 PG_FUNCTION_INFO_V1(approval_guard_append_only);
 PG_FUNCTION_INFO_V1(approval_guard_entry);
 PG_FUNCTION_INFO_V1(approval_table_changed);
@@ -50,6 +56,20 @@ void
 guard_close(void)
 {
 	writing = false;
+}
+
+/* The same for a run; the names must stay until then. */
+void
+guard_open_run(const char *tenant, const char *run_id)
+{
+	writing_tenant = tenant;
+	writing_run = run_id;
+}
+
+void
+guard_close_run(void)
+{
+	writing_run = NULL;
 }
 
 /* Must be closed again, after an error too. */
@@ -88,15 +108,16 @@ holds(const Request *row, RequestColumn column, const void *bytes, int size)
 	return !row->nulls[column] && memcmp(DatumGetPointer(row->values[column]), bytes, size) == 0;
 }
 
+/* One column of two rows of a table. */
 static bool
-unchanged(const Request *before, const Request *after, TupleDesc desc, int column)
+unchanged(const Datum *before, const bool *before_nulls, const Datum *after, const bool *after_nulls,
+		  TupleDesc desc, int column)
 {
 	Form_pg_attribute att = TupleDescAttr(desc, column);
 
-	if (before->nulls[column] || after->nulls[column])
-		return before->nulls[column] == after->nulls[column];
-	return datumIsEqual(before->values[column], after->values[column],
-						att->attbyval, att->attlen);
+	if (before_nulls[column] || after_nulls[column])
+		return before_nulls[column] == after_nulls[column];
+	return datumIsEqual(before[column], after[column], att->attbyval, att->attlen);
 }
 
 /* Why an update is not allowed, or NULL. */
@@ -111,7 +132,8 @@ update_problem(const Request *before, const Request *after, TupleDesc desc)
 	if (!state_legal(before->status, before->outcome, after->status, after->outcome))
 		return "illegal move";
 	for (i = 0; i < REQ_COUNT; i++)
-		if ((request_columns[i].flags & COLUMN_FIXED) && !unchanged(before, after, desc, i))
+		if ((request_columns[i].flags & COLUMN_FIXED) &&
+			!unchanged(before->values, before->nulls, after->values, after->nulls, desc, i))
 			return "fixed column";
 	return NULL;
 }
@@ -140,6 +162,50 @@ approval_guard_request(PG_FUNCTION_ARGS)
 	return PointerGetDatum(trigger->tg_newtuple);
 }
 
+/* Why an update of a run is not allowed, or NULL. */
+static const char *
+run_problem(const Run *before, const Run *after, TupleDesc desc)
+{
+	int			i;
+
+	if (!run_text_is(before, RUNC_RUN_ID, writing_run) || !run_text_is(before, RUNC_TENANT, writing_tenant))
+		return "not the row that a verb is writing";
+	if (!run_status_legal(before->status, after->status))
+		return "illegal move";
+	for (i = 0; i < RUN_COUNT; i++)
+		if ((run_columns[i].flags & RUN_FIXED) &&
+			!unchanged(before->values, before->nulls, after->values, after->nulls, desc, i))
+			return "fixed column";
+	if (run_int(after, RUNC_ITERATIONS) < run_int(before, RUNC_ITERATIONS) ||
+		run_int(after, RUNC_FENCE) < run_int(before, RUNC_FENCE))
+		return "a counter that only grows";
+	return NULL;
+}
+
+/* BEFORE UPDATE OR DELETE FOR EACH ROW, BEFORE TRUNCATE on runs */
+Datum
+approval_guard_run(PG_FUNCTION_ARGS)
+{
+	const TriggerData *trigger = guard_called(fcinfo);
+	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
+	Run			before;
+	Run			after;
+	const char *problem;
+
+	if (!TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
+		guard_refuse(trigger, "nothing is removed");
+	if (writing_run == NULL)
+		guard_refuse(trigger, "no verb is writing");
+	if (desc->natts < RUN_COUNT || desc->natts > RUN_COUNT + TABLE_SPARE_COLUMNS)
+		guard_refuse(trigger, "not the table of this library");
+	run_load(&before, trigger->tg_trigtuple, desc);
+	run_load(&after, trigger->tg_newtuple, desc);
+	problem = run_problem(&before, &after, desc);
+	if (problem)
+		guard_refuse(trigger, problem);
+	return PointerGetDatum(trigger->tg_newtuple);
+}
+
 /* BEFORE UPDATE OR DELETE FOR EACH ROW, BEFORE TRUNCATE on the other tables */
 Datum
 approval_guard_append_only(PG_FUNCTION_ARGS)
@@ -148,7 +214,7 @@ approval_guard_append_only(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* The same on budget_entries, which verbs settle. */
+/* The same on budget_entries and handles, which verbs settle. */
 Datum
 approval_guard_entry(PG_FUNCTION_ARGS)
 {

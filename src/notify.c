@@ -162,7 +162,7 @@ notify_tenant_exists(const char *tenant)
 }
 
 /*
- * "approval_t_..." or "approval_c_...": half of HMAC-SHA-256 (RFC 2104) with
+ * "approval_t_...", "approval_c_..." or "approval_r_...": half of HMAC-SHA-256 (RFC 2104) with
  * the secret over the names as one JSON array, so that no two pairs of names
  * run into each other.
  */
@@ -224,7 +224,7 @@ notify_mode(void)
 
 /* Rings for one change, with the store open; it is heard at commit. */
 void
-notify_announce(const char *tenant, const char *conversation, const Ulid *id,
+notify_announce(const char *tenant, const char *conversation, const char *run_id, const Ulid *id,
 				const char *kind, const char *status)
 {
 	char		text[ULID_TEXT_LEN + 1];
@@ -236,7 +236,22 @@ notify_announce(const char *tenant, const char *conversation, const Ulid *id,
 	Async_Notify(tenant_channel(tenant), payload);
 	if (conversation[0] != '\0')
 		Async_Notify(channel_name('c', tenant, conversation), payload);
+	if (run_id)
+		Async_Notify(channel_name('r', tenant, run_id), payload);
 	Async_Notify(CHANNEL_ALL, has_tenants ? "{}" : payload);
+}
+
+/*
+ * Rings on the channel of a run for something that is no event of a request.
+ * That is rare, so it is done in the transaction, whoever else rings.
+ */
+void
+notify_run(const char *tenant, const char *run_id, const char *kind, const char *status)
+{
+	if (notify_mode() == NOTIFY_OFF)
+		return;
+	Async_Notify(channel_name('r', tenant, run_id),
+				 psprintf("{\"id\":null,\"event\":\"%s\",\"status\":\"%s\"}", kind, status));
 }
 
 /* A change has been written: it is announced at commit, or soon after. */
@@ -255,7 +270,7 @@ notify_ring(const Call *call, const char *kind)
 		case NOTIFY_OFF:
 			break;
 		default:
-			notify_announce(call->tenant, conversation, request_id(request), kind,
+			notify_announce(call->tenant, conversation, request_text(request, REQ_RUN_ID), request_id(request), kind,
 							state_status_word(request->status));
 	}
 }
@@ -276,15 +291,15 @@ approval_channel(PG_FUNCTION_ARGS)
 		name = CHANNEL_ALL;
 	else if (strcmp(scope, "tenant") == 0)
 		name = channel_name('t', call.tenant, NULL);
-	else if (strcmp(scope, "conversation") == 0)
+	else if (strcmp(scope, "conversation") == 0 || strcmp(scope, "run") == 0)
 	{
 		if (key == NULL)
 			errors_raise_null("key");
 		args_check_name("key", key, ARGS_KEY_LIMIT);
-		name = channel_name('c', call.tenant, key);
+		name = channel_name(scope[0], call.tenant, key);
 	}
 	else
-		args_bad_value("scope", "One of all, tenant and conversation.");
+		args_bad_value("scope", "One of all, tenant, conversation and run.");
 	result = (text *) SPI_palloc(VARHDRSZ + strlen(name));
 	SET_VARSIZE(result, VARHDRSZ + strlen(name));
 	memcpy(VARDATA(result), name, strlen(name));

@@ -17,6 +17,7 @@
 #include "quota.h"
 #include "registry.h"
 #include "row.h"
+#include "run_call.h"
 #include "seen.h"
 #include "settings.h"
 #include "subject.h"
@@ -27,7 +28,7 @@ enum
 {
 	ARG_TOOL_CALL_ID, ARG_TOOL, ARG_ARGUMENTS, ARG_CONVERSATION_ID, ARG_SERVER, ARG_RESOURCE,
 	ARG_DEFINITION, ARG_RUN_ID, ARG_AGENT_REASON, ARG_PREVIEW, ARG_REQUESTED_BY, ARG_ON_BEHALF_OF,
-	ARG_ASSIGNEE, ARG_EXPIRES_IN, ARG_AT_LEAST, ARG_RETRY_OF, ARG_REPLY_TO, ARG_METADATA, ARG_TENANT
+	ARG_ASSIGNEE, ARG_EXPIRES_IN, ARG_AT_LEAST, ARG_RETRY_OF, ARG_REPLY_TO, ARG_METADATA, ARG_RUN_TOKEN, ARG_TENANT
 };
 
 /* NULL counts as the empty name. */
@@ -361,6 +362,16 @@ store_request(Call *call, Request *request, const Action *action, const Admissio
 	return STEP_WRITTEN;
 }
 
+/* The run that the call is for has to be held by the caller. */
+static bool
+may_join(Call *call)
+{
+	const char *run_id = args_name(call->fcinfo, ARG_RUN_ID, "run_id");
+	const char *token = args_text(call->fcinfo, ARG_RUN_TOKEN, "run_token", ARGS_KEY_LIMIT);
+
+	return run_id == NULL || run_admits(call, run_id, token);
+}
+
 static Step
 propose(Call *call)
 {
@@ -380,6 +391,8 @@ propose(Call *call)
 	if (!call_actor(call, ARG_REQUESTED_BY, false))
 		return STEP_REFUSED;
 	request_empty(request);
+	if (!may_join(call))
+		return STEP_REFUSED;
 	if (!take_action(call, request, &action, definition) || !take_arguments(call, request))
 		return STEP_REFUSED;
 	if (!admit(call, request, &action, at_least, admission))

@@ -87,8 +87,9 @@ build_pending(Statement *statement)
 	build_extent(statement, " AND r.status OPERATOR(pg_catalog.=) 'pending'");
 }
 
-static bool
-may_see(const Call *call, const Request *request)
+/* Whether the caller may see it. */
+bool
+read_allowed(const Call *call, const Request *request)
 {
 	switch (call->caller->sight)
 	{
@@ -102,6 +103,14 @@ may_see(const Call *call, const Request *request)
 	return false;
 }
 
+/* Remarks are for those who read the trail. */
+bool
+read_notes(const Call *call)
+{
+	return caller_is(call->caller, "approval_approver") || caller_is(call->caller, "approval_auditor") ||
+		caller_is(call->caller, "approval_admin");
+}
+
 /* Readers go by the start of the statement, as the views do. */
 static Step
 found(Call *call, Request *request)
@@ -113,7 +122,7 @@ found(Call *call, Request *request)
 Step
 read_found(Call *call, Request *request, TimestampTz now)
 {
-	if (request == NULL || !may_see(call, request))
+	if (request == NULL || !read_allowed(call, request))
 		return call_refuse(call, REASON_NOT_FOUND);
 	call->request = request;
 	call->effective = request_effective(request, now);

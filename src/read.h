@@ -23,6 +23,8 @@ typedef enum ReadExtent
 /* What is done with each row of a conversation. */
 typedef void (*ReadVisit) (const Request *request, Effective effective, void *state);
 
+extern bool read_allowed(const Call *call, const Request *request);
+extern bool read_notes(const Call *call);
 extern Step read_found(Call *call, Request *request, TimestampTz now);
 extern void read_conversation(const Call *call, const char *conversation_id, const char *run_id,
 							  ReadExtent extent, TimestampTz now, ReadVisit visit, void *state);

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * recent.c
- *	  Of which conversation recently announced requests are.
+ *	  Of which conversation and run recently announced requests are.
  *
  * The four events of a request mostly come soon after each other, and its
- * conversation never changes: the worker does not look it up each time.  One
+ * conversation and run never change: the worker does not look them up each time.  One
  * place for each of so many values of a hash, where the last one stands.
  *
  *-------------------------------------------------------------------------
@@ -23,6 +23,7 @@ typedef struct Recent
 	Ulid		id;
 	char	   *tenant;			/* NULL: nobody stands here */
 	char	   *conversation;
+	char	   *run;			/* NULL: of none */
 } Recent;
 
 static MemoryContext context = NULL;
@@ -34,23 +35,25 @@ place_of(const Ulid *id)
 	return &places[hash_bytes((const unsigned char *) id, sizeof(Ulid)) & (PLACES - 1)];
 }
 
-/* NULL: not known. */
-const char *
-recent_conversation(const char *tenant, const Ulid *id)
+/* False: not known. */
+bool
+recent_find(const char *tenant, const Ulid *id, const char **conversation, const char **run)
 {
 	Recent	   *place;
 
 	if (places == NULL)
-		return NULL;
+		return false;
 	place = place_of(id);
 	if (place->tenant == NULL || memcmp(&place->id, id, sizeof(Ulid)) != 0 ||
 		strcmp(place->tenant, tenant) != 0)
-		return NULL;
-	return place->conversation;
+		return false;
+	*conversation = place->conversation;
+	*run = place->run;
+	return true;
 }
 
 void
-recent_remember(const char *tenant, const Ulid *id, const char *conversation)
+recent_remember(const char *tenant, const Ulid *id, const char *conversation, const char *run)
 {
 	Recent	   *place;
 
@@ -63,10 +66,13 @@ recent_remember(const char *tenant, const Ulid *id, const char *conversation)
 	{
 		pfree(place->tenant);
 		pfree(place->conversation);
+		if (place->run)
+			pfree(place->run);
 		place->tenant = NULL;
 	}
 	place->id = *id;
 	place->conversation = MemoryContextStrdup(context, conversation);
+	place->run = run ? MemoryContextStrdup(context, run) : NULL;
 	place->tenant = MemoryContextStrdup(context, tenant);
 }
 

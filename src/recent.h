@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * recent.h
- *	  Of which conversation recently announced requests are.
+ *	  Of which conversation and run recently announced requests are.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,8 +10,8 @@
 
 #include "ulid.h"
 
-extern const char *recent_conversation(const char *tenant, const Ulid *id);
-extern void recent_remember(const char *tenant, const Ulid *id, const char *conversation);
+extern bool recent_find(const char *tenant, const Ulid *id, const char **conversation, const char **run);
+extern void recent_remember(const char *tenant, const Ulid *id, const char *conversation, const char *run);
 extern void recent_forget(void);
 
 #endif							/* APPROVAL_RECENT_H */

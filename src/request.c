@@ -308,6 +308,8 @@ append_value(StringInfo out, Request *request, RequestColumn column)
 			append_int(out, DatumGetInt64(value));
 			appendStringInfoChar(out, '"');
 			break;
+		case COLUMN_NUMERIC:
+			elog(ERROR, "requests have no such column");
 	}
 }
 

@@ -35,6 +35,9 @@ int			setting_quota_tenant;
 int			setting_quota_conversation_bytes;
 int			setting_quota_login_bytes;
 int			setting_quota_tenant_bytes;
+int			setting_run_iterations;
+int			setting_run_iterations_per_day;
+int			setting_capability_days;
 int			setting_notify;
 int			setting_max_wait = 30;
 int			setting_waits_per_login = 1000;
@@ -159,6 +162,17 @@ static const Quota quotas[] = {
 	&setting_quota_login_bytes, 1024 * 1024, GUC_UNIT_KB},
 	{"approval.quota_tenant_bytes", "Size of the pending requests of one tenant; 0 for no limit.",
 	&setting_quota_tenant_bytes, 4 * 1024 * 1024, GUC_UNIT_KB},
+
+	/*
+	 * How often a run may go round, and all runs of a conversation together
+	 * in 24 hours, where set_run_limits() says nothing else.  A loop that has
+	 * not come to an end by then mostly never does, and costs money all the
+	 * time.  0 for no limit.
+	 */
+	{"approval.run_iterations", "Iterations of a run; 0 for no limit.",
+	&setting_run_iterations, 50, 0},
+	{"approval.run_iterations_per_day", "Iterations of the runs of one conversation in 24 hours; 0 for no limit.",
+	&setting_run_iterations_per_day, 500, 0},
 };
 
 static void
@@ -336,6 +350,15 @@ settings_init(void)
 							   "Tenant to use, of those that the login is allowed.",
 							   NULL, &setting_tenant, "",
 							   PGC_USERSET, 0, NULL, NULL, NULL);
+
+	/*
+	 * How far back the view capabilities looks.  It guards nothing, so anyone
+	 * may set it.
+	 */
+	DefineCustomIntVariable("approval.capability_days",
+							"Days that the view capabilities looks back.",
+							NULL, &setting_capability_days, 30, 1, 3660,
+							PGC_USERSET, 0, NULL, NULL, NULL);
 
 	MarkGUCPrefixReserved("approval");
 }

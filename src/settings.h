@@ -33,6 +33,9 @@ extern int	setting_quota_tenant;
 extern int	setting_quota_conversation_bytes;	/* kilobytes */
 extern int	setting_quota_login_bytes;
 extern int	setting_quota_tenant_bytes;
+extern int	setting_run_iterations;
+extern int	setting_run_iterations_per_day;
+extern int	setting_capability_days;
 extern int	setting_notify;		/* a NotifyMode */
 extern int	setting_max_wait;	/* seconds */
 extern int	setting_waits_per_login;

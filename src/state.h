@@ -40,6 +40,7 @@ typedef enum Outcome
 #define CAUSE_USE_DEADLINE "use_deadline"
 #define CAUSE_WITHDRAWN "withdrawn"
 #define CAUSE_REVOKED "revoked"
+#define CAUSE_BAD_RESULT "bad_result"
 
 extern const char *state_status_word(Status status);
 extern const char *state_outcome_word(Outcome outcome);

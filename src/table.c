@@ -35,6 +35,8 @@
 #include "event.h"
 #include "indexes.h"
 #include "row.h"
+#include "run.h"
+#include "step.h"
 #include "table.h"
 
 #define MAX_KEYS 3
@@ -53,11 +55,20 @@ static const char *const own_names[OWN_COUNT] = {
 	[OWN_REQUESTS_DUE] = "requests_due",
 	[OWN_REQUESTS_GRANT] = "requests_grant",
 	[OWN_REQUESTS_REPEAT] = "requests_repeat",
+	[OWN_REQUESTS_RUN] = "requests_run",
+	[OWN_REQUESTS_RUN_OPEN] = "requests_run_open",
 	[OWN_DECISIONS] = "decisions",
 	[OWN_EVENTS] = "events",
 	[OWN_EVENTS_BY_ID] = "events_pkey",
 	[OWN_EVENTS_FEED] = "events_feed",
 	[OWN_EVENTS_SEQUENCE] = "events_seq",
+	[OWN_RUNS] = "runs",
+	[OWN_RUNS_BY_ID] = "runs_pkey",
+	[OWN_RUNS_CHILDREN] = "runs_children",
+	[OWN_RUNS_LIVE] = "runs_live",
+	[OWN_RUNS_CONVERSATION] = "runs_conversation",
+	[OWN_STEPS] = "steps",
+	[OWN_STEPS_BY_ID] = "steps_pkey",
 };
 
 /* Their OIDs, until some relation or schema gets, or loses, its name. */
@@ -111,6 +122,8 @@ static const struct
 	[OWN_REQUESTS] = {request_columns, REQ_COUNT},
 	[OWN_DECISIONS] = {decision_columns, DEC_COUNT},
 	[OWN_EVENTS] = {event_columns, EV_COUNT},
+	[OWN_RUNS] = {run_columns, RUN_COUNT},
+	[OWN_STEPS] = {step_columns, STEP_COUNT},
 };
 
 static bool
@@ -118,7 +131,8 @@ type_is(Oid type, ColumnType expected)
 {
 	static const Oid builtin[] = {
 		[COLUMN_TEXT] = TEXTOID,[COLUMN_JSON] = JSONOID,[COLUMN_TIME] = TIMESTAMPTZOID,
-		[COLUMN_INT4] = INT4OID,[COLUMN_INT8] = INT8OID,[COLUMN_XID8] = XID8OID
+		[COLUMN_INT4] = INT4OID,[COLUMN_INT8] = INT8OID,[COLUMN_XID8] = XID8OID,
+		[COLUMN_NUMERIC] = NUMERICOID
 	};
 
 	if (expected == COLUMN_ULID || expected == COLUMN_DIGEST)
@@ -209,20 +223,21 @@ equality_keys(Relation index, const Datum *keys, int nkeys, ScanKey scan)
 }
 
 /*
- * Lock the row that a scan found, as SELECT FOR NO KEY UPDATE does: wait for
+ * Lock the row that a scan found, as SELECT FOR NO KEY UPDATE or FOR SHARE does: wait for
  * whoever holds it, then take its last version under READ COMMITTED, or fail
  * under a stricter level.  False if the row has gone, or is not waited for.
  */
 static bool
-lock_found(Relation relation, TupleTableSlot *slot, LockWaitPolicy policy)
+lock_found(Relation relation, TupleTableSlot *slot, TableLock lock)
 {
 	TM_FailureData failure;
 	ItemPointerData tid = slot->tts_tid;
 	int			flags = IsolationUsesXactSnapshot() ? 0 : TUPLE_LOCK_FLAG_FIND_LAST_VERSION;
 
 	switch (table_tuple_lock(relation, &tid, GetActiveSnapshot(), slot,
-							 GetCurrentCommandId(false), LockTupleNoKeyExclusive,
-							 policy, flags, &failure))
+							 GetCurrentCommandId(false),
+							 lock == TABLE_LOCK_SHARE ? LockTupleShare : LockTupleNoKeyExclusive,
+							 lock == TABLE_LOCK_SKIP ? LockWaitSkip : LockWaitBlock, flags, &failure))
 	{
 		case TM_Ok:
 			return true;
@@ -235,7 +250,7 @@ lock_found(Relation relation, TupleTableSlot *slot, LockWaitPolicy policy)
 		case TM_Updated:
 			errors_raise_serialization();
 		default:
-			elog(ERROR, "a request was changed by the command that locks it");
+			elog(ERROR, "a row was changed by the command that locks it");
 	}
 	return false;
 }
@@ -264,7 +279,7 @@ table_find(Relation relation, OwnRelation by, const Datum *keys, int nkeys,
 	there = index_getnext_slot(scan, ForwardScanDirection, slot);
 	index_endscan(scan);
 	if (there && lock != TABLE_NO_LOCK)
-		there = lock_found(relation, slot, lock == TABLE_LOCK_WAIT ? LockWaitBlock : LockWaitSkip);
+		there = lock_found(relation, slot, lock);
 	PopActiveSnapshot();
 	if (there)
 	{
@@ -360,5 +375,5 @@ table_visit_range(Relation relation, OwnRelation by, const Datum *key, const Dat
 bool
 table_lock_visited(Relation relation, TupleTableSlot *slot)
 {
-	return lock_found(relation, slot, LockWaitSkip);
+	return lock_found(relation, slot, TABLE_LOCK_SKIP);
 }

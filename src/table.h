@@ -25,7 +25,8 @@ typedef enum ColumnType
 	COLUMN_TIME,
 	COLUMN_INT4,
 	COLUMN_INT8,
-	COLUMN_XID8
+	COLUMN_XID8,
+	COLUMN_NUMERIC
 } ColumnType;
 
 typedef struct ColumnInfo
@@ -58,6 +59,8 @@ typedef enum OwnRelation
 	OWN_REQUESTS,
 	OWN_DECISIONS,
 	OWN_EVENTS,
+	OWN_RUNS,
+	OWN_STEPS,
 	OWN_TABLES,					/* the others are no tables */
 	OWN_REQUESTS_BY_ID = OWN_TABLES,
 	OWN_REQUESTS_BY_CALL,
@@ -71,10 +74,18 @@ typedef enum OwnRelation
 	OWN_REQUESTS_DUE,
 	OWN_REQUESTS_GRANT,
 	OWN_REQUESTS_REPEAT,
+	OWN_REQUESTS_RUN,
+	OWN_REQUESTS_RUN_OPEN,
 	OWN_EVENTS_BY_ID,
 	OWN_EVENTS_FEED,
 	OWN_EVENTS_SEQUENCE,
-	OWN_COUNT
+	OWN_RUNS_BY_ID,
+	OWN_RUNS_CHILDREN,
+	OWN_RUNS_LIVE,
+	OWN_RUNS_CONVERSATION,
+	OWN_STEPS_BY_ID,
+	OWN_COUNT,
+	OWN_ANY_KEY = OWN_COUNT		/* any unique index of a table */
 } OwnRelation;
 
 /* Whether a row is locked, and what is done if somebody else holds it. */
@@ -82,6 +93,7 @@ typedef enum TableLock
 {
 	TABLE_NO_LOCK,
 	TABLE_LOCK_WAIT,
+	TABLE_LOCK_SHARE,			/* waits, and shares it with its like */
 	TABLE_LOCK_SKIP
 } TableLock;
 

@@ -237,7 +237,7 @@ table_insert_new(Writer *writer, Relation relation, OwnRelation index,
 {
 	TupleTableSlot *slot = row_slot(relation, values, nulls);
 	ResultRelInfo *target = target_for(writer, relation, true, slot);
-	List	   *arbiters = list_make1_oid(table_oid(index));
+	List	   *arbiters = index == OWN_ANY_KEY ? NIL : list_make1_oid(table_oid(index));
 	ItemPointerData tid;
 	bool		inserted;
 

@@ -69,6 +69,7 @@ static const Option options[] = {
 	{"edit_paths", OPTION_NAMES, kept(edit_paths), 0, NULL},
 	{"expects", OPTION_OBJECT, 0, 0, NULL},
 	{"budgets", OPTION_ARRAY, 0, 0, NULL},
+	{"results", OPTION_ARRAY, 0, 0, NULL},
 	{"rules", OPTION_ARRAY, 0, 0, NULL},
 	{"definition", OPTION_OBJECT, 0, 0, NULL},
 	{"annotations", OPTION_OBJECT, 0, 0, NULL},
@@ -204,13 +205,16 @@ take_parts(JsonbContainer *document, Tool *tool, Problem *problem)
 {
 	JsonbContainer *expects = NULL;
 	JsonbContainer *budgets = NULL;
+	JsonbContainer *results = NULL;
 	JsonbContainer *rules = NULL;
 
 	return document_container(document, "expects", "$", false, &expects, problem) &&
 		document_container(document, "budgets", "$", true, &budgets, problem) &&
+		document_container(document, "results", "$", true, &results, problem) &&
 		document_container(document, "rules", "$", true, &rules, problem) &&
 		(expects == NULL || expects_parse(expects, tool, problem)) &&
 		(budgets == NULL || budgets_parse(budgets, tool, problem)) &&
+		(results == NULL || results_parse(results, tool, problem)) &&
 		(rules == NULL || rules_parse(rules, tool, problem));
 }
 

@@ -54,6 +54,15 @@ typedef struct Budget
 	int64		within;			/* microseconds */
 } Budget;
 
+/* What a result must have, or must not. */
+typedef struct ResultCheck
+{
+	JsonPath   *condition;
+	bool		requires;		/* it has to be true; else it must not be */
+	bool		empty;			/* what fails is empty; else degraded */
+	const char *reason;			/* the administrator's words, or NULL */
+} ResultCheck;
+
 typedef struct Tool
 {
 	/* whose row it is, and its state */
@@ -99,6 +108,8 @@ typedef struct Tool
 	JsonPath  **keys;			/* key_paths, compiled */
 	int			nexpects;
 	Expectation *expects;
+	int			nresults;
+	ResultCheck *results;
 	int			nbudgets;
 	Budget	   *budgets;
 	int			nrules;
@@ -111,6 +122,7 @@ extern bool tool_expects_met(const Tool *tool, Jsonb *arguments);
 /* Parts of it, each with a file or a section of its own. */
 extern bool rules_parse(JsonbContainer *rules, Tool *tool, Problem *problem);
 extern bool budgets_parse(JsonbContainer *budgets, Tool *tool, Problem *problem);
+extern bool results_parse(JsonbContainer *results, Tool *tool, Problem *problem);
 extern bool expects_parse(JsonbContainer *expects, Tool *tool, Problem *problem);
 extern bool expects_nonnegative(const char *path, const void *tool);
 

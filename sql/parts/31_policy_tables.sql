@@ -46,6 +46,7 @@ CREATE TABLE approval.tools (
 	escalate_after		pg_catalog.interval,
 	escalate_to			pg_catalog.text,
 	budgets				pg_catalog.jsonb,
+	results				pg_catalog.jsonb,
 	retired_at			pg_catalog.timestamptz,
 	retired_by			pg_catalog.text,
 	replaced_by			pg_catalog.text,

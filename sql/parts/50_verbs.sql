@@ -21,12 +21,13 @@ CREATE FUNCTION approval.propose(
 	retry_of approval.ulid DEFAULT NULL,
 	reply_to pg_catalog.text DEFAULT NULL,
 	metadata pg_catalog.json DEFAULT NULL,
+	run_token pg_catalog.text DEFAULT NULL,
 	tenant pg_catalog.text DEFAULT NULL)
 RETURNS approval.request
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_propose';
 REVOKE ALL ON FUNCTION approval.propose FROM PUBLIC;
 COMMENT ON FUNCTION approval.propose IS
-'Asks for one action: evaluates policy, stores the request and returns it. Never raises for a denial: that is a row with status rejected and cause policy. The same call again (tenant, conversation_id, tool_call_id) from the same login with the same action returns the stored row, whatever became of it, and changes nothing. tool_call_id, conversation_id, server, tool, run_id, requested_by, on_behalf_of, assignee and tenant: at most 255 bytes; resource and reply_to: 2048; agent_reason: 65536; arguments, definition, preview and metadata: approval.max_action_size each. expires_in only shortens the time to decide, not below approval.min_decide_within (22023). at_least (inline, auto, review or deny) makes this call stricter, never looser. definition: by logins registered as gateway only. retry_of: an ended request of the same login, its outcome not unknown. Required: tool_call_id, tool, arguments (22004 for NULL). Errors: PT409 tool_call_conflict, PT422 not_canonical, bad_arguments, too_large, PT403 actor_not_allowed, not_eligible, tool_frozen, tool_retired, PT429 quota (DETAIL: scope, of, limit), PT404 not_found (retry_of), PT412 stale_state (retry_of not ended).';
+'Asks for one action: evaluates policy, stores the request and returns it. Never raises for a denial: that is a row with status rejected and cause policy. The same call again (tenant, conversation_id, tool_call_id) from the same login with the same action returns the stored row, whatever became of it, and changes nothing. tool_call_id, conversation_id, server, tool, run_id, requested_by, on_behalf_of, assignee and tenant: at most 255 bytes; resource and reply_to: 2048; agent_reason: 65536; arguments, definition, preview and metadata: approval.max_action_size each. expires_in only shortens the time to decide, not below approval.min_decide_within (22023). at_least (inline, auto, review or deny) makes this call stricter, never looser. definition: by logins registered as gateway only. retry_of: an ended request of the same login, its outcome not unknown. run_id: of a run that was started, whose token is shown as run_token, or else only a correlation id. Required: tool_call_id, tool, arguments (22004 for NULL). Errors: PT409 tool_call_conflict, PT422 not_canonical, bad_arguments, too_large, PT403 actor_not_allowed, not_eligible, tool_frozen, tool_retired, PT429 quota (DETAIL: scope, of, limit), PT404 not_found (retry_of), PT412 stale_state (retry_of not ended), and for a run_id that is a run (DETAIL: run_id, claimed_by, lease_until): PT409 run_claimed (also one of another login), run_ended, PT410 run_lease_expired, PT422 iteration_limit.';
 
 CREATE FUNCTION approval.decide(
 	id approval.ulid,
@@ -402,7 +403,7 @@ RETURNS pg_catalog.text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_channel';
 REVOKE ALL ON FUNCTION approval.channel FROM PUBLIC;
 COMMENT ON FUNCTION approval.channel IS
-'The name to LISTEN on: scope all, tenant, or conversation with its id as key. It matches ^[a-z_][a-z0-9_]{0,62}$. A notification says that something changed, {"id","event","status"} in JSON, and proves nothing: read the request before acting. Required: scope, key for a conversation (22004 for NULL; 22023 for another scope).';
+'The name to LISTEN on: scope all, tenant, or conversation or run with its id as key. It matches ^[a-z_][a-z0-9_]{0,62}$. A notification says that something changed, {"id","event","status"} in JSON, and proves nothing: read the request before acting. On the channel of a run, id is NULL for a callback and for its end. Required: scope, key for a conversation or run (22004 for NULL; 22023 for another scope).';
 
 CREATE FUNCTION approval.register_login(
 	login pg_catalog.text,

@@ -11,12 +11,17 @@ COMMENT ON FUNCTION approval.guard_request IS 'Trigger: requests change by verbs
 CREATE FUNCTION approval.guard_append_only() RETURNS pg_catalog.trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'approval_guard_append_only';
 REVOKE ALL ON FUNCTION approval.guard_append_only FROM PUBLIC;
-COMMENT ON FUNCTION approval.guard_append_only IS 'Trigger: decisions and events are only ever added.';
+COMMENT ON FUNCTION approval.guard_append_only IS 'Trigger: decisions, events and steps are only ever added.';
+
+CREATE FUNCTION approval.guard_run() RETURNS pg_catalog.trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'approval_guard_run';
+REVOKE ALL ON FUNCTION approval.guard_run FROM PUBLIC;
+COMMENT ON FUNCTION approval.guard_run IS 'Trigger: runs change by verbs only, along approval.run_transitions(); no counter goes back; nothing is removed.';
 
 CREATE FUNCTION approval.guard_entry() RETURNS pg_catalog.trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'approval_guard_entry';
 REVOKE ALL ON FUNCTION approval.guard_entry FROM PUBLIC;
-COMMENT ON FUNCTION approval.guard_entry IS 'Trigger: entries of budgets change by verbs only; nothing is removed.';
+COMMENT ON FUNCTION approval.guard_entry IS 'Trigger: entries of budgets and handles change by verbs only; nothing is removed.';
 
 CREATE FUNCTION approval.table_changed() RETURNS pg_catalog.trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'approval_table_changed';
@@ -35,6 +40,19 @@ CREATE TRIGGER guard BEFORE UPDATE OR DELETE ON approval.events
 	FOR EACH ROW EXECUTE FUNCTION approval.guard_append_only();
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON approval.events
 	FOR EACH STATEMENT EXECUTE FUNCTION approval.guard_append_only();
+
+CREATE TRIGGER guard BEFORE UPDATE OR DELETE ON approval.runs
+	FOR EACH ROW EXECUTE FUNCTION approval.guard_run();
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON approval.runs
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.guard_run();
+CREATE TRIGGER guard BEFORE UPDATE OR DELETE ON approval.steps
+	FOR EACH ROW EXECUTE FUNCTION approval.guard_append_only();
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON approval.steps
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.guard_append_only();
+CREATE TRIGGER guard BEFORE UPDATE OR DELETE ON approval.handles
+	FOR EACH ROW EXECUTE FUNCTION approval.guard_entry();
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON approval.handles
+	FOR EACH STATEMENT EXECUTE FUNCTION approval.guard_entry();
 
 /* ALWAYS: sessions on a subscriber have to hear of it too, whoever applies it */
 CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE ON approval.logins

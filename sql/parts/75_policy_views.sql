@@ -23,7 +23,7 @@ SELECT t.tenant, t.server, t.tool, t.policy_version, t.class, t.risk, t.roles, t
 	   t.default_mode, t.definition_digest, t.reviewed_by, t.reviewed_at, t.capability, t.owner, t.effect,
 	   t.idempotent, t.max_attempts, t.retry_within, t.executors, t.lease, t.decide_within, t.use_within,
 	   t.edits, t.edit_paths, t.owner_may_confirm, t.summary_template, t.expects, t.reviewer_group,
-	   t.approvals_needed, t.reviewers, t.rejections_needed, t.key_paths, t.cool_down, t.remind_before, t.escalate_after, t.escalate_to, t.budgets, t.retired_at, t.retired_by, t.replaced_by,
+	   t.approvals_needed, t.reviewers, t.rejections_needed, t.key_paths, t.cool_down, t.remind_before, t.escalate_after, t.escalate_to, t.budgets, t.results, t.retired_at, t.retired_by, t.replaced_by,
 	   EXISTS (SELECT FROM approval.freezes f
 			   WHERE (f.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[t.tenant, '*'])
 					  OR (t.tenant OPERATOR(pg_catalog.=) '*'

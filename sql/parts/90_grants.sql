@@ -6,6 +6,29 @@ GRANT EXECUTE ON FUNCTION
 	approval.propose, approval.cancel
 TO approval_requester;
 
+/* runs: by the orchestrator; an executor records what it did, and reports */
+GRANT EXECUTE ON FUNCTION
+	approval.start_run, approval.claim_run, approval.release_run, approval.next_iteration,
+	approval.complete_run, approval.fail_run, approval.attach_handle
+TO approval_requester;
+
+GRANT EXECUTE ON FUNCTION
+	approval.record_step, approval.callback, approval.validate_result
+TO approval_requester, approval_executor;
+
+GRANT EXECUTE ON FUNCTION
+	approval.cancel_run
+TO approval_requester, approval_approver;
+
+GRANT EXECUTE ON FUNCTION
+	approval.run_of, approval.trace, approval.timeline, approval.trace_otlp, approval.run_transitions,
+	approval.diagram_text, approval.timeline_format, approval.otlp_attributes, approval.unix_nano
+TO approval_requester, approval_approver, approval_executor, approval_auditor, approval_admin;
+
+GRANT EXECUTE ON FUNCTION
+	approval.set_run_limits
+TO approval_admin;
+
 GRANT EXECUTE ON FUNCTION
 	approval.decide, approval.try_decide, approval.approve, approval.reject, approval.edit,
 	approval.decide_all, approval.try_decide_all, approval.decide_many, approval.try_decide_many,
@@ -79,7 +102,7 @@ GRANT EXECUTE ON FUNCTION
 	approval.verify_request
 TO approval_approver, approval_executor, approval_auditor, approval_admin;
 
-GRANT SELECT ON approval.history, approval.refusals
+GRANT SELECT ON approval.history, approval.refusals, approval.run_list
 TO approval_requester, approval_approver, approval_executor, approval_auditor, approval_admin;
 
 GRANT EXECUTE ON FUNCTION
@@ -90,7 +113,7 @@ GRANT SELECT ON approval.tool_list
 TO approval_requester, approval_approver, approval_executor, approval_auditor, approval_admin;
 
 GRANT SELECT ON approval.registry, approval.tool_changes, approval.standing_grants, approval.frozen,
-	approval.group_members, approval.policy_audit, approval.tool_health
+	approval.group_members, approval.policy_audit, approval.tool_health, approval.capabilities, approval.run_budgets
 TO approval_approver, approval_auditor, approval_admin;
 
 GRANT SELECT ON approval.inbox, approval.audit, approval.votes, approval.reviewer_stats, approval.review_times, approval.stuck
@@ -99,5 +122,5 @@ TO approval_approver, approval_auditor, approval_admin;
 /* what the views and our own statements call as the owner of the tables */
 GRANT EXECUTE ON FUNCTION approval.caller_tenants, approval.caller_reads, approval.caller_roles,
 	approval.worker_state, approval.oldest_transaction, approval.tool_words, approval.ulid_from, approval.preview_diff,
-	approval.sound_request, approval.sound_verdict
+	approval.sound_request, approval.sound_verdict, approval.sound_run
 TO approval_owner;

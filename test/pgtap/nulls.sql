@@ -30,7 +30,7 @@ SELECT cmp_ok((SELECT count(*) FROM verbs), '>=', 33::bigint, 'all functions are
 
 -- For these a NULL is a document or a text that does not exist.
 CREATE TEMP VIEW null_is_a_value AS
-SELECT oid FROM functions WHERE proname IN ('caller_reads', 'diff', 'preview_diff', 'tool_words', 'find_tools');
+SELECT oid FROM functions WHERE proname IN ('caller_reads', 'diff', 'preview_diff', 'tool_words', 'find_tools', 'diagram_text', 'otlp_attributes', 'unix_nano');
 
 -- A value that each type takes.
 CREATE FUNCTION t.sample(type oid) RETURNS text LANGUAGE sql STABLE
@@ -82,11 +82,12 @@ SELECT is_empty($$SELECT proname FROM functions WHERE pronamespace = 'approval':
 	'one function per name');
 SELECT is_empty($$SELECT signature FROM verbs v WHERE 'bool'::regtype = ANY (proargtypes)$$, 'no boolean parameter: PDO binds false as the empty text');
 SELECT is_empty($$SELECT signature FROM verbs v WHERE 'timestamptz'::regtype = ANY (proargtypes)
-	AND proname NOT IN ('ulid_from', 'allow', 'simulate')$$, 'no time serves as a token: only as a bound');
+	AND proname NOT IN ('ulid_from', 'allow', 'simulate', 'record_step', 'unix_nano')$$, 'no time serves as a token: only as a bound');
 SELECT is_empty($$SELECT signature FROM verbs v WHERE pronargs > 0 AND array_length(proargnames, 1) IS NULL$$, 'every argument has a name');
 SELECT is_empty($$SELECT signature FROM verbs WHERE proargnames[pronargs] <> 'tenant'
 	AND proname NOT IN ('errors', 'transitions', 'jcs', 'canonical', 'hash_action', 'hash_review', 'tool_digest', 'new_ulid', 'caller_tenants', 'caller_reads', 'register_login',
-		'ulid_from', 'diff', 'preview_diff', 'expire_due', 'wake_worker', 'worker_state', 'tool_words', 'inbox_page')$$,
+		'ulid_from', 'diff', 'preview_diff', 'expire_due', 'wake_worker', 'worker_state', 'tool_words', 'inbox_page', 'diagram_text',
+		'timeline_format', 'otlp_attributes', 'unix_nano', 'run_transitions')$$,
 	'tenant is the last argument of every verb');
 SELECT is_empty($$SELECT v.signature, k.word FROM verbs v, unnest(v.proargnames) n JOIN pg_get_keywords() k ON k.word = n
 	WHERE k.catcode IN ('R', 'T') OR (k.catcode = 'C' AND n IN ('limit', 'until'))$$, 'no parameter has a reserved name');

@@ -14,13 +14,13 @@ SELECT p.oid FROM pg_proc p WHERE p.oid IN (SELECT objid FROM t.members WHERE cl
 -- What each role may call (design, section 5).
 CREATE TABLE t.grants (role text, functions text[]);
 INSERT INTO t.grants VALUES
-	('requester', '{propose,cancel,comment,wait,wait_conversation}'),
-	('approver', '{freeze_tool,freeze_tenant,disallow,comment,wait,wait_conversation,claim,release,assign,extend,decide_all,try_decide_all,decide_many,try_decide_many,inbox_page,decide,try_decide,approve,reject,edit,revoke,revoke_by,reconcile,verify_request,verify_policy}'),
-	('executor', '{wait,wait_conversation,consume,try_consume,resume,heartbeat,complete,try_complete,verify_request}'),
+	('requester', '{propose,cancel,comment,wait,wait_conversation,start_run,claim_run,release_run,next_iteration,complete_run,fail_run,cancel_run,attach_handle,record_step,callback,validate_result}'),
+	('approver', '{freeze_tool,freeze_tenant,disallow,comment,wait,wait_conversation,claim,release,assign,extend,decide_all,try_decide_all,decide_many,try_decide_many,inbox_page,decide,try_decide,approve,reject,edit,revoke,revoke_by,reconcile,verify_request,verify_policy,cancel_run}'),
+	('executor', '{record_step,callback,validate_result,wait,wait_conversation,consume,try_consume,resume,heartbeat,complete,try_complete,verify_request}'),
 	('auditor', '{worker_state,oldest_transaction,verify_request,verify_policy,explain,simulate,inbox_page}'),
-	('admin', '{register_login,register_tool,update_tool,set_rules,review_tool,retire_tool,freeze_tool,unfreeze_tool,freeze_tenant,unfreeze_tenant,add_member,remove_member,allow,disallow,expire_due,wake_worker,worker_state,oldest_transaction,explain,simulate,verify_request,verify_policy,inbox_page}');
+	('admin', '{set_run_limits,register_login,register_tool,update_tool,set_rules,review_tool,retire_tool,freeze_tool,unfreeze_tool,freeze_tenant,unfreeze_tenant,add_member,remove_member,allow,disallow,expire_due,wake_worker,worker_state,oldest_transaction,explain,simulate,verify_request,verify_policy,inbox_page}');
 -- and what all of them may
-UPDATE t.grants SET functions = functions || '{request_of,request_for,pending,outcomes,channel,caller_tenants,caller_reads,errors,transitions,jcs,canonical,hash_action,hash_review,tool_digest,new_ulid,ulid_from,gate_reasons,diff,preview_diff,feed,caller_roles,tool_words,tools_for,find_tools}';
+UPDATE t.grants SET functions = functions || '{request_of,request_for,pending,outcomes,channel,caller_tenants,caller_reads,errors,transitions,jcs,canonical,hash_action,hash_review,tool_digest,new_ulid,ulid_from,gate_reasons,diff,preview_diff,feed,caller_roles,tool_words,tools_for,find_tools,run_of,trace,timeline,trace_otlp,run_transitions,diagram_text,timeline_format,otlp_attributes,unix_nano}';
 
 SELECT set_eq(format($$SELECT p.proname::text FROM pg_proc p WHERE p.oid IN (SELECT objid FROM t.members WHERE class = 'pg_proc'::regclass)
 	AND p.oid NOT IN (SELECT oid FROM t.plumbing) AND has_function_privilege('approval_%s', p.oid, 'EXECUTE')$$, role),
@@ -40,9 +40,9 @@ SELECT is_empty($$SELECT a.privilege_type FROM pg_namespace n, LATERAL aclexplod
 SELECT set_eq(format($$SELECT c.relname::text || ' ' || p FROM pg_class c, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) p
 	WHERE relnamespace = 'approval'::regnamespace AND relkind IN ('r', 'v', 'm', 'p', 'f') AND has_table_privilege('approval_%s', c.oid, p)$$, role),
 	CASE WHEN role IN ('approver', 'auditor', 'admin') THEN ARRAY['history SELECT', 'refusals SELECT', 'inbox SELECT', 'audit SELECT', 'votes SELECT', 'tool_list SELECT',
-			'registry SELECT', 'tool_changes SELECT', 'standing_grants SELECT', 'frozen SELECT', 'group_members SELECT', 'policy_audit SELECT', 'tool_health SELECT', 'reviewer_stats SELECT', 'review_times SELECT', 'stuck SELECT'] ||
+			'registry SELECT', 'tool_changes SELECT', 'standing_grants SELECT', 'frozen SELECT', 'group_members SELECT', 'policy_audit SELECT', 'tool_health SELECT', 'reviewer_stats SELECT', 'review_times SELECT', 'stuck SELECT', 'run_list SELECT', 'run_budgets SELECT', 'capabilities SELECT'] ||
 			CASE WHEN role <> 'approver' THEN ARRAY['worker_stats SELECT', 'health SELECT'] ELSE '{}' END
-		 ELSE ARRAY['history SELECT', 'refusals SELECT', 'tool_list SELECT'] END, format('approval_%s may read this and no more', role)) FROM t.grants;
+		 ELSE ARRAY['history SELECT', 'refusals SELECT', 'tool_list SELECT', 'run_list SELECT'] END, format('approval_%s may read this and no more', role)) FROM t.grants;
 SELECT is_empty(format($$SELECT c.relname FROM pg_class c WHERE relnamespace = 'approval'::regnamespace AND
 	CASE relkind WHEN 'S' THEN has_sequence_privilege('approval_%s', c.oid, 'USAGE,SELECT,UPDATE') END$$, role), format('approval_%s has no sequence', role)) FROM t.grants;
 SELECT is_empty(format($$SELECT c.relname FROM pg_class c WHERE relnamespace = 'approval'::regnamespace AND relkind IN ('r', 'v')
@@ -105,7 +105,7 @@ SELECT is_empty($$SELECT what FROM t.members m WHERE class IN ('pg_class'::regcl
 	AND NOT (class = 'pg_class'::regclass AND (SELECT relkind FROM pg_class WHERE oid = objid) NOT IN ('r', 'v'))
 	AND NOT (class = 'pg_type'::regclass AND (SELECT typtype = 'b' AND typelem <> 0 OR typtype = 'c' AND relkind <> 'c'
 			 FROM pg_type t LEFT JOIN pg_class c ON c.oid = typrelid WHERE t.oid = objid))$$, 'every public object has a comment');
-SELECT is_empty($$SELECT what FROM t.members m JOIN pg_proc p ON p.oid = m.objid WHERE class = 'pg_proc'::regclass AND p.pronargs > p.pronargdefaults AND p.proname NOT IN ('caller_reads', 'diff', 'preview_diff', 'tool_words', 'find_tools')
+SELECT is_empty($$SELECT what FROM t.members m JOIN pg_proc p ON p.oid = m.objid WHERE class = 'pg_proc'::regclass AND p.pronargs > p.pronargdefaults AND p.proname NOT IN ('caller_reads', 'diff', 'preview_diff', 'tool_words', 'find_tools', 'diagram_text', 'otlp_attributes', 'unix_nano')
 	AND p.oid NOT IN (SELECT oid FROM t.plumbing) AND p.proname NOT LIKE 'try\_%'
 	AND p.oid NOT IN (SELECT refobjid FROM pg_depend WHERE classid = 'pg_constraint'::regclass AND refclassid = 'pg_proc'::regclass) AND obj_description(p.oid) !~ '22004'$$, 'and what a NULL does');
 SELECT is_empty($$SELECT n, r FROM (SELECT (regexp_matches(obj_description(p.oid), 'PT(\d{3}) ([a-z_]+)', 'g')) FROM pg_proc p WHERE pronamespace = 'approval'::regnamespace) AS x(m),

@@ -9,8 +9,8 @@ SELECT no_plan();
 SELECT set_eq('SELECT sqlstate, reason FROM approval.errors()', $$SELECT 'PT' || split_part(l, ' ', 1), r FROM unnest(ARRAY[
 	'403 not_eligible self_approval actor_not_allowed not_executor tool_denied tool_frozen tool_retired',
 	'404 not_found',
-	'409 already_decided already_consumed not_approved tool_call_conflict decisions_mismatch vote_locked outcome_conflict execution_mismatch not_idempotent run_claimed run_paused handle_conflict',
-	'410 expired lease_expired',
+	'409 already_decided already_consumed not_approved tool_call_conflict decisions_mismatch vote_locked outcome_conflict execution_mismatch not_idempotent run_claimed run_paused run_conflict run_ended handle_conflict',
+	'410 expired lease_expired run_lease_expired',
 	'412 hash_mismatch stale_view tool_changed policy_changed stale_state row_tampered',
 	'422 not_canonical bad_arguments too_large bad_decision bad_policy commit_first empty_result degraded_result iteration_limit',
 	'423 claimed', '429 quota']) AS l, unnest((string_to_array(l, ' '))[2:]) AS r$$, 'reasons and their SQLSTATE');
@@ -31,8 +31,8 @@ INSERT INTO t.refused SELECT 'PT422 commit_first', 'runs x', c, a.code, a.messag
 SET approval.commit_first = off;
 
 SELECT set_eq($$SELECT reason FROM approval.errors() EXCEPT SELECT detail::json ->> 'reason' FROM t.refused WHERE code LIKE 'PT%'$$,
-	$$SELECT unnest('{not_executor,tool_denied,tool_frozen,tool_retired,decisions_mismatch,vote_locked,tool_changed,policy_changed,bad_policy,empty_result,degraded_result,iteration_limit,claimed,quota,run_claimed,run_paused,handle_conflict}'::text[])$$,
-	'every reason is provoked but those of what is still to come');
+	$$SELECT unnest('{not_executor,tool_denied,tool_frozen,tool_retired,decisions_mismatch,vote_locked,tool_changed,policy_changed,bad_policy,empty_result,degraded_result,iteration_limit,claimed,quota,run_claimed,run_paused,run_conflict,run_ended,run_lease_expired,handle_conflict}'::text[])$$,
+	'every reason is provoked but those of policy and of runs, which have files of their own');
 SELECT is(r.code || ' ' || (r.detail::json ->> 'reason'), wanted, call) FROM t.refused r WHERE wanted LIKE 'PT%';
 SELECT is((message, hint)::text, (SELECT (e.message, e.hint)::text FROM approval.errors() e WHERE e.sqlstate || ' ' || e.reason = wanted), 'MESSAGE and HINT: ' || wanted)
   FROM t.refused WHERE wanted LIKE 'PT%';

@@ -47,7 +47,9 @@ my %guards = (
 	'approval.quota_tenant' => '0',
 	'approval.quota_conversation_bytes' => '0',
 	'approval.quota_login_bytes' => '0',
-	'approval.quota_tenant_bytes' => '0');
+	'approval.quota_tenant_bytes' => '0',
+	'approval.run_iterations' => '0',
+	'approval.run_iterations_per_day' => '0');
 $agent->run("SELECT * FROM approval.pending('')");
 my %defaults = map { $_ => $agent->run("SHOW $_")->value } keys %guards;
 is_deeply(

@@ -1,0 +1,103 @@
+/*-------------------------------------------------------------------------
+ *
+ * claim_run.c
+ *	  claim_run and release_run: one orchestrator at a time.
+ *
+ * Each claim makes a new token and a greater fence, so that whoever was thought
+ * dead and comes back is refused by every verb of the run.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+
+#include "args.h"
+#include "run_call.h"
+#include "settings.h"
+#include "step.h"
+
+PG_FUNCTION_INFO_V1(approval_claim_run);
+PG_FUNCTION_INFO_V1(approval_release_run);
+
+static bool
+leased(const Run *run, TimestampTz now)
+{
+	return !run->nulls[RUNC_TOKEN_HASH] && run_time(run, RUNC_LEASE_UNTIL) > now;
+}
+
+static void
+extend(RunCall *run_call, int64 lease)
+{
+	run_set(run_call->run, RUNC_LEASE, Int64GetDatum(lease));
+	run_set_time(run_call->run, RUNC_LEASE_UNTIL, run_call->call.now + lease);
+}
+
+/* The holder, whose lease may be over, goes on under the same token. */
+static void
+renew(RunCall *run_call, const char *token, int64 lease)
+{
+	Reason		reason = run_held(run_call->run, token, run_call->call.now);
+
+	if (reason != REASON_NONE && reason != REASON_RUN_LEASE_EXPIRED)
+		run_refuse(run_call, reason);
+	run_call->token = token;
+	extend(run_call, lease);
+	run_write(run_call->run);
+}
+
+static void
+claim(RunCall *run_call, const char *claimed_by, int64 lease)
+{
+	Run		   *run = run_call->run;
+
+	if (leased(run, run_call->call.now))
+		run_refuse(run_call, REASON_RUN_CLAIMED);
+	run_new_token(run_call);
+	run_set_text(run, RUNC_CLAIMED_BY, claimed_by);
+	run_set_time(run, RUNC_CLAIMED_AT, run_call->call.now);
+	extend(run_call, lease);
+	run_move(run, RUN_RUNNING);
+	run_write(run);
+	step_journal(&run_call->call, run, STEP_RUN_CLAIMED, claimed_by, NULL);
+}
+
+/* claim_run(run_id, lease, token, claimed_by, tenant) */
+Datum
+approval_claim_run(PG_FUNCTION_ARGS)
+{
+	RunCall		run_call;
+	int64		lease = args_span(fcinfo, 1, "lease", setting_lease * USECS_PER_SEC, 1,
+								  setting_max_lease * USECS_PER_SEC);
+	const char *token = args_text(fcinfo, 2, "token", ARGS_KEY_LIMIT);
+	const char *claimed_by = args_name(fcinfo, 3, "claimed_by");
+
+	run_begin(&run_call, fcinfo, "claim_run", 4);
+	run_lock_own(&run_call);
+	if (run_call.run->status == RUN_LIMIT)
+		run_refuse(&run_call, REASON_ITERATION_LIMIT);
+	if (!run_status_live(run_call.run->status))
+		run_refuse(&run_call, REASON_RUN_ENDED);
+	if (token)
+		renew(&run_call, token, lease);
+	else
+		claim(&run_call, claimed_by, lease);
+	return run_answer(&run_call);
+}
+
+/* release_run(run_id, token, tenant): the next one need not wait for the lease. */
+Datum
+approval_release_run(PG_FUNCTION_ARGS)
+{
+	RunCall		run_call;
+	Run		   *run;
+
+	run_begin(&run_call, fcinfo, "release_run", 2);
+	run_lock_held(&run_call, 1);
+	run = run_call.run;
+	run_set_time(run, RUNC_LEASE_UNTIL, run_call.call.now);
+	run->nulls[RUNC_TOKEN_HASH] = true;
+	run_write(run);
+	step_journal(&run_call.call, run, STEP_RUN_RELEASED, NULL, NULL);
+	return run_answer(&run_call);
+}

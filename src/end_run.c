@@ -1,0 +1,231 @@
+/*-------------------------------------------------------------------------
+ *
+ * end_run.c
+ *	  How runs end: complete_run, fail_run, cancel_run.
+ *
+ * With a run end the runs below it, and the calls that any of them has open.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/snapmgr.h"
+
+#include "args.h"
+#include "blank.h"
+#include "end_run.h"
+#include "notify.h"
+#include "step.h"
+
+PG_FUNCTION_INFO_V1(approval_complete_run);
+PG_FUNCTION_INFO_V1(approval_fail_run);
+PG_FUNCTION_INFO_V1(approval_cancel_run);
+
+static StepKind
+journal_kind(RunStatus status)
+{
+	switch (status)
+	{
+		case RUN_COMPLETED:
+			return STEP_RUN_COMPLETED;
+		case RUN_FAILED:
+			return STEP_RUN_FAILED;
+		case RUN_LIMIT:
+			return STEP_RUN_LIMIT;
+		default:
+			return STEP_RUN_CANCELLED;
+	}
+}
+
+/* A run that is locked. */
+static void
+end_one(const Call *call, Run *run, RunStatus status, const char *reason)
+{
+	OpenCalls	open = {.now = call->now};
+
+	run_move(run, status);
+	run_set_text(run, RUNC_REASON, reason);
+	run_set_time(run, RUNC_ENDED_AT, call->now);
+	run_set_text(run, RUNC_ENDED_BY, call->actor);
+	run_write(run);
+	step_journal(call, run, journal_kind(status), NULL,
+				 status == RUN_COMPLETED ? NULL : reason ? reason : run_status_word(status));
+	run_open_calls(call->tenant, run_text(run, RUNC_RUN_ID), &open);
+	run_withdraw_calls(call, &open);
+	notify_run(call->tenant, run_text(run, RUNC_RUN_ID), run_status_word(status), run_status_word(status));
+}
+
+static bool
+keep_name(TupleTableSlot *slot, void *arg)
+{
+	List	  **names = arg;
+	Run			run;
+
+	slot_getallattrs(slot);
+	run_of_slot(&run, slot);
+	if (run_status_live(run.status))
+		*names = lappend(*names, run_text(&run, RUNC_RUN_ID));
+	return true;
+}
+
+/* Level by level, so that a run is always locked before those below it. */
+static void
+end_children(const Call *call, const char *run_id)
+{
+	List	   *parents = list_make1(pstrdup(run_id));
+	Relation	runs = table_of_ours(OWN_RUNS, AccessShareLock);
+
+	while (parents != NIL)
+	{
+		List	   *children = NIL;
+		ListCell   *cell;
+		Datum		keys[2];
+
+		keys[0] = CStringGetTextDatum(call->tenant);
+		foreach(cell, parents)
+		{
+			keys[1] = CStringGetTextDatum((char *) lfirst(cell));
+			table_visit(runs, OWN_RUNS_CHILDREN, keys, 2, GetLatestSnapshot(), keep_name, &children);
+		}
+		foreach(cell, children)
+		{
+			Run		   *child = run_find(call->tenant, lfirst(cell), TABLE_LOCK_WAIT);
+
+			CHECK_FOR_INTERRUPTS();
+			if (child && run_status_live(child->status))
+				end_one(call, child, RUN_CANCELLED, "the run above it has ended");
+		}
+		parents = children;
+	}
+	table_close(runs, NoLock);
+}
+
+/* Ends the run that is locked, and everything below it. */
+void
+end_run(RunCall *run_call, RunStatus status, const char *reason)
+{
+	call_force_sync();
+	end_one(&run_call->call, run_call->run, status, reason);
+	end_children(&run_call->call, run_call->run_id);
+}
+
+/* The same report of who held the run when it ended is no error. */
+static bool
+said_before(const RunCall *run_call, const char *token, RunStatus status, RunColumn column, const char *value)
+{
+	const Run  *run = run_call->run;
+	Digest		shown;
+
+	if (run->status != status || run->nulls[RUNC_TOKEN_HASH] || !run_text_is(run, column, value))
+		return false;
+	digest_of(token, strlen(token), &shown);
+	return digest_equal_secret(&shown, DatumGetDigestP(run->values[RUNC_TOKEN_HASH]));
+}
+
+/* Locks the run; false if the same was said before. */
+static bool
+begin_end(RunCall *run_call, RunStatus status, RunColumn column, const char *value)
+{
+	const char *token = args_required(run_call->call.fcinfo, 1, "token", ARGS_KEY_LIMIT);
+	Reason		reason;
+
+	run_lock_own(run_call);
+	if (said_before(run_call, token, status, column, value))
+		return false;
+	reason = run_held(run_call->run, token, run_call->call.now);
+	if (reason != REASON_NONE)
+		run_refuse(run_call, reason);
+	return true;
+}
+
+/* complete_run(run_id, token, answer, tenant) */
+Datum
+approval_complete_run(PG_FUNCTION_ARGS)
+{
+	RunCall		run_call;
+	OpenCalls	open = {0};
+	char	   *answer;
+
+	run_begin(&run_call, fcinfo, "complete_run", 3);
+	answer = args_required(fcinfo, 2, "answer", ARGS_TEXT_LIMIT);
+	if (!begin_end(&run_call, RUN_COMPLETED, RUNC_ANSWER, answer))
+		return run_answer(&run_call);
+	if (blank_text(answer))
+		run_refuse(&run_call, REASON_EMPTY_RESULT);
+	open.now = run_call.call.now;
+	run_open_calls(run_call.call.tenant, run_call.run_id, &open);
+	if (open.pending > 0)
+		run_refuse_paused(&run_call, &open);
+	run_set_text(run_call.run, RUNC_ANSWER, answer);
+	end_run(&run_call, RUN_COMPLETED, NULL);
+	return run_answer(&run_call);
+}
+
+/* fail_run(run_id, token, reason, tenant) */
+Datum
+approval_fail_run(PG_FUNCTION_ARGS)
+{
+	RunCall		run_call;
+	char	   *reason;
+
+	run_begin(&run_call, fcinfo, "fail_run", 3);
+	reason = args_required(fcinfo, 2, "reason", ARGS_TEXT_LIMIT);
+	if (begin_end(&run_call, RUN_FAILED, RUNC_REASON, reason))
+		end_run(&run_call, RUN_FAILED, reason);
+	return run_answer(&run_call);
+}
+
+/*
+ * Who may stop a run: reviewers any of their tenants; its login with the
+ * token, or while nobody holds it.
+ */
+static void
+lock_to_cancel(RunCall *run_call, const char *token)
+{
+	Call	   *call = &run_call->call;
+	Run		   *run = run_find(call->tenant, run_call->run_id, TABLE_LOCK_WAIT);
+	bool		reviews = caller_is(call->caller, "approval_approver");
+	Reason		reason;
+
+	call->now = GetCurrentTimestamp();
+	if (run == NULL || !(reviews || run_text_is(run, RUNC_LOGIN, call->caller->login)))
+	{
+		run_refuse(run_call, REASON_NOT_FOUND);
+		return;
+	}
+	run_call->run = run;
+	if (!run_status_live(run->status))
+		return;
+	if (reviews || run->nulls[RUNC_TOKEN_HASH] ||
+		(token == NULL && run_time(run, RUNC_LEASE_UNTIL) <= call->now))
+		return;
+	reason = run_held(run, token, call->now);
+	if (reason != REASON_NONE && reason != REASON_RUN_LEASE_EXPIRED)
+		run_refuse(run_call, reason);
+}
+
+/* cancel_run(run_id, reason, token, actor, tenant) */
+Datum
+approval_cancel_run(PG_FUNCTION_ARGS)
+{
+	RunCall		run_call;
+	Call	   *call = &run_call.call;
+	const char *reason = args_text(fcinfo, 1, "reason", ARGS_TEXT_LIMIT);
+	const char *token = args_text(fcinfo, 2, "token", ARGS_KEY_LIMIT);
+
+	run_begin(&run_call, fcinfo, "cancel_run", 4);
+	if (!call_actor(call, 3, false))
+		errors_raise(&call->refusal);
+	lock_to_cancel(&run_call, token);
+	if (run_call.run->status == RUN_CANCELLED)
+		return run_answer(&run_call);
+	if (run_call.run->status == RUN_LIMIT)
+		run_refuse(&run_call, REASON_ITERATION_LIMIT);
+	if (!run_status_live(run_call.run->status))
+		run_refuse(&run_call, REASON_RUN_ENDED);
+	end_run(&run_call, RUN_CANCELLED, reason);
+	return run_answer(&run_call);
+}

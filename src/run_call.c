@@ -1,0 +1,210 @@
+/*-------------------------------------------------------------------------
+ *
+ * run_call.c
+ *	  What every verb of a run goes through: who calls, which run, may it.
+ *
+ * A run belongs to the login that started it; to others it does not exist.  Its
+ * verbs lock the row, then read the clock, then test, then write.  Where several
+ * runs are locked it is from the root down, and requests come after runs.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "args.h"
+#include "run_call.h"
+
+void
+run_begin(RunCall *run_call, FunctionCallInfo fcinfo, const char *verb, int tenant_argument)
+{
+	Call	   *call = &run_call->call;
+
+	memset(run_call, 0, sizeof(*run_call));
+	verb_begin(call, fcinfo, verb);
+	PreventCommandIfReadOnly(verb);
+	run_call->run_id = args_required(fcinfo, 0, "run_id", ARGS_KEY_LIMIT);
+	args_check_name("run_id", run_call->run_id, ARGS_KEY_LIMIT);
+	call_tenant(call, tenant_argument);
+}
+
+/* The value of the type approval.run. */
+Datum
+run_datum(const Run *run, const char *token, TimestampTz now, Oid type)
+{
+	TupleDesc	desc = lookup_rowtype_tupdesc(type, -1);
+	Datum		values[RUN_COUNT + 2] = {0};
+	bool		nulls[RUN_COUNT + 2];
+	RunStatus	status = run_effective(run, now);
+	HeapTuple	tuple;
+	int			count = 0;
+	int			i;
+
+	for (i = 0; i < RUN_COUNT; i++)
+	{
+		if (!(run_columns[i].flags & RUN_PUBLIC))
+			continue;
+		values[count] = run->values[i];
+		nulls[count] = run->nulls[i];
+		if (i == RUNC_STATUS)
+			values[count] = CStringGetTextDatum(run_status_word(status));
+		count++;
+	}
+	values[count] = CStringGetTextDatum(run_traceparent(run));
+	nulls[count++] = false;
+	nulls[count] = (token == NULL);
+	if (token)
+		values[count] = CStringGetTextDatum(token);
+	count++;
+	if (desc->natts != count)
+		elog(ERROR, "type approval.run has %d columns instead of %d", desc->natts, count);
+	tuple = heap_form_tuple(desc, values, nulls);
+	ReleaseTupleDesc(desc);
+	return HeapTupleHeaderGetDatum(tuple->t_data);
+}
+
+/* Ends the verb with the run as it is. */
+Datum
+run_answer(RunCall *run_call)
+{
+	Call	   *call = &run_call->call;
+	Oid			type = get_func_rettype(call->fcinfo->flinfo->fn_oid);
+	MemoryContext old = MemoryContextSwitchTo(call->result_context);
+	Datum		result = run_datum(run_call->run, run_call->token, call->now, type);
+
+	MemoryContextSwitchTo(old);
+	verb_end(call);
+	return result;
+}
+
+/* For DETAIL: which run, and what of it matters to who was refused. */
+void
+run_tell(const Run *run, TimestampTz now, Refusal *refusal)
+{
+	refusal->status = run_status_word(run_effective(run, now));
+	errors_member(refusal, "run_id", run_text(run, RUNC_RUN_ID));
+	if (run_status_live(run->status) && !run->nulls[RUNC_LEASE_UNTIL])
+	{
+		errors_member(refusal, "claimed_by", run_text(run, RUNC_CLAIMED_BY));
+		errors_member_time(refusal, "lease_until", run_time(run, RUNC_LEASE_UNTIL));
+	}
+	if (run->status == RUN_LIMIT)
+		errors_member_raw(refusal, "max_iterations", psprintf("%d", run_int(run, RUNC_MAX_ITERATIONS)));
+}
+
+/* What the run says is told only once it was found. */
+void
+run_refuse(RunCall *run_call, Reason reason)
+{
+	Call	   *call = &run_call->call;
+
+	call->refusal.reason = reason;
+	if (run_call->run && reason != REASON_NOT_FOUND)
+		run_tell(run_call->run, call->now, &call->refusal);
+	errors_raise(&call->refusal);
+}
+
+/* Locks the run, reads the clock; another login's does not exist. */
+void
+run_lock_own(RunCall *run_call)
+{
+	Call	   *call = &run_call->call;
+	Run		   *run = run_find(call->tenant, run_call->run_id, TABLE_LOCK_WAIT);
+
+	call->now = GetCurrentTimestamp();
+	if (run == NULL || !run_text_is(run, RUNC_LOGIN, call->caller->login))
+		run_refuse(run_call, REASON_NOT_FOUND);
+	run_call->run = run;
+}
+
+/* Why whoever shows this token may not act for the run, or REASON_NONE. */
+Reason
+run_held(const Run *run, const char *token, TimestampTz now)
+{
+	Digest		shown;
+
+	if (run->status == RUN_LIMIT)
+		return REASON_ITERATION_LIMIT;
+	if (!run_status_live(run->status))
+		return REASON_RUN_ENDED;
+	if (token == NULL || run->nulls[RUNC_TOKEN_HASH])
+		return REASON_RUN_CLAIMED;
+	digest_of(token, strlen(token), &shown);
+	if (!digest_equal_secret(&shown, DatumGetDigestP(run->values[RUNC_TOKEN_HASH])))
+		return REASON_RUN_CLAIMED;
+	return run_time(run, RUNC_LEASE_UNTIL) <= now ? REASON_RUN_LEASE_EXPIRED : REASON_NONE;
+}
+
+/* The same, for a verb that only the holder may call. */
+void
+run_lock_held(RunCall *run_call, int token_argument)
+{
+	const char *token = args_required(run_call->call.fcinfo, token_argument, "token", ARGS_KEY_LIMIT);
+	Reason		reason;
+
+	run_lock_own(run_call);
+	reason = run_held(run_call->run, token, run_call->call.now);
+	if (reason != REASON_NONE)
+		run_refuse(run_call, reason);
+}
+
+/* A new random token, of which only the hash is kept; the fence goes up. */
+void
+run_new_token(RunCall *run_call)
+{
+	Run		   *run = run_call->run;
+	Digest		secret;
+	Digest	   *kept = palloc(sizeof(Digest));
+	char	   *token = palloc(DIGEST_TEXT_LEN + 1);
+
+	if (!pg_strong_random(&secret, sizeof(secret)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not generate a random token")));
+	digest_to_hex(&secret, token);
+	digest_of(token, strlen(token), kept);
+	run_set(run, RUNC_TOKEN_HASH, PointerGetDatum(kept));
+	run_set(run, RUNC_FENCE, Int32GetDatum(run_int(run, RUNC_FENCE) + 1));
+	run_call->token = token;
+}
+
+/* With the list of the calls that wait. */
+void
+run_refuse_paused(RunCall *run_call, const OpenCalls *open)
+{
+	errors_member_raw(&run_call->call.refusal, "pending", psprintf("[%s]", open->told.data));
+	run_refuse(run_call, REASON_RUN_PAUSED);
+}
+
+/*
+ * For propose.  A run id that nobody has started a run with is only a
+ * correlation id.  The run is locked in share mode, so that calls of one run are
+ * proposed in parallel, but none while it ends or is claimed by somebody else.
+ */
+bool
+run_admits(Call *call, const char *run_id, const char *token)
+{
+	Run		   *run = run_find(call->tenant, run_id, TABLE_LOCK_SHARE);
+	Reason		reason;
+
+	if (run == NULL)
+		return true;
+	call->now = GetCurrentTimestamp();
+	if (!run_text_is(run, RUNC_LOGIN, call->caller->login))
+	{
+		call_refuse(call, REASON_RUN_CLAIMED);
+		return false;
+	}
+	reason = run_held(run, token, call->now);
+	if (reason == REASON_NONE)
+		return true;
+	call_refuse(call, reason);
+	run_tell(run, call->now, &call->refusal);
+	return false;
+}

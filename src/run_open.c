@@ -1,0 +1,143 @@
+/*-------------------------------------------------------------------------
+ *
+ * run_open.c
+ *	  Calls of a run that are open, and what follows from them.
+ *
+ * That a run awaits approval is not stored: it follows from its requests, so
+ * that a decision or a deadline ends it without touching the run.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/snapmgr.h"
+
+#include "event.h"
+#include "run_open.h"
+
+/* A refusal tells of so many at most. */
+#define TOLD_MOST 100
+
+static void
+tell(OpenCalls *open, const Request *request)
+{
+	char		id[ULID_TEXT_LEN + 1];
+	char		hex[DIGEST_TEXT_LEN + 1];
+
+	if (open->login && !request_text_is(request, REQ_REQUESTER_LOGIN, open->login))
+		return;
+	ulid_to_text(request_id(request), id);
+	digest_to_hex(request_digest_at(request, REQ_REVIEW_HASH), hex);
+	appendStringInfo(&open->told, "%s{\"id\":\"%s\",\"tool_call_id\":", open->told.len > 0 ? "," : "", id);
+	errors_escape(&open->told, request_text(request, REQ_TOOL_CALL_ID));
+	appendStringInfoString(&open->told, ",\"tool\":");
+	errors_escape(&open->told, request_text(request, REQ_TOOL));
+	appendStringInfo(&open->told, ",\"review_hash\":\"%s\"}", hex);
+}
+
+static void
+keep(OpenCalls *open, const Ulid *id)
+{
+	if (open->count == open->room)
+	{
+		open->room = open->room ? open->room * 2 : 16;
+		open->ids = open->ids ? repalloc(open->ids, sizeof(Ulid) * open->room) : palloc(sizeof(Ulid) * open->room);
+	}
+	open->ids[open->count++] = *id;
+}
+
+static bool
+visit(TupleTableSlot *slot, void *arg)
+{
+	OpenCalls  *open = arg;
+	Request		request;
+	Effective	effective;
+
+	slot_getallattrs(slot);
+	request_of_slot(&request, slot);
+	effective = request_effective(&request, open->now);
+	if (effective.status != STATUS_PENDING && effective.status != STATUS_APPROVED)
+		return true;
+	if (effective.status == STATUS_PENDING && open->pending++ < TOLD_MOST)
+		tell(open, &request);
+	keep(open, request_id(&request));
+	return !(open->only_look && open->pending > 0);
+}
+
+static int
+by_id(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(Ulid));
+}
+
+/* In the latest snapshot: what was proposed since an older one counts too. */
+static void
+look(OwnRelation index, const char *tenant, const char *key, OpenCalls *open)
+{
+	Relation	requests = table_of_ours(OWN_REQUESTS, AccessShareLock);
+	Datum		keys[2];
+
+	initStringInfo(&open->told);
+	open->pending = open->count = open->room = 0;
+	open->ids = NULL;
+	keys[0] = CStringGetTextDatum(tenant);
+	keys[1] = CStringGetTextDatum(key);
+	table_visit(requests, index, keys, 2, GetLatestSnapshot(), visit, open);
+	table_close(requests, NoLock);
+	if (open->count > 1)
+		qsort(open->ids, open->count, sizeof(Ulid), by_id);
+}
+
+/* Those of a run. */
+void
+run_open_calls(const char *tenant, const char *run_id, OpenCalls *open)
+{
+	look(OWN_REQUESTS_RUN_OPEN, tenant, run_id, open);
+}
+
+/* Those of a conversation that wait; approved ones are not looked for. */
+void
+run_waiting_calls(const char *tenant, const char *conversation_id, OpenCalls *open)
+{
+	look(OWN_REQUESTS_WAITING, tenant, conversation_id, open);
+}
+
+/* What the status of a run is at a time. */
+RunStatus
+run_effective(const Run *run, TimestampTz now)
+{
+	OpenCalls	open = {.now = now,.only_look = true};
+
+	if (run->status != RUN_RUNNING)
+		return run->status;
+	run_open_calls(run_text(run, RUNC_TENANT), run_text(run, RUNC_RUN_ID), &open);
+	return open.pending > 0 ? RUN_AWAITING : RUN_RUNNING;
+}
+
+/*
+ * Nothing that a run asked for is approved, or used, once it has ended.  What
+ * somebody has dealt with meanwhile, or has tampered with, stays as it is.
+ */
+void
+run_withdraw_calls(const Call *call, const OpenCalls *open)
+{
+	int			i;
+
+	for (i = 0; i < open->count; i++)
+	{
+		Call		one = *call;
+
+		CHECK_FOR_INTERRUPTS();
+		memset(&one.refusal, 0, sizeof(one.refusal));
+		if (!call_lock(&one, &open->ids[i]))
+			errors_raise_serialization();
+		if (one.tampered ||
+			(one.effective.status != STATUS_PENDING && one.effective.status != STATUS_APPROVED))
+			continue;
+		request_move(one.request, STATUS_CANCELLED, CAUSE_WITHDRAWN);
+		(void) call_write(&one, EVENT_CANCELLED, "the run has ended", NULL);
+	}
+}

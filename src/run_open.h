@@ -1,0 +1,33 @@
+/*-------------------------------------------------------------------------
+ *
+ * run_open.h
+ *	  Calls of a run that are open, and what follows from them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef APPROVAL_RUN_OPEN_H
+#define APPROVAL_RUN_OPEN_H
+
+#include "lib/stringinfo.h"
+
+#include "run.h"
+
+/* Calls that wait, or are approved and not used. */
+typedef struct OpenCalls
+{
+	TimestampTz now;
+	const char *login;			/* whose may be told; NULL: anybody's */
+	bool		only_look;		/* the first that waits is enough */
+	int			pending;
+	StringInfoData told;		/* those that wait, as JSON */
+	int			count;			/* pending or approved */
+	int			room;
+	Ulid	   *ids;
+} OpenCalls;
+
+extern RunStatus run_effective(const Run *run, TimestampTz now);
+extern void run_open_calls(const char *tenant, const char *run_id, OpenCalls *open);
+extern void run_waiting_calls(const char *tenant, const char *conversation_id, OpenCalls *open);
+extern void run_withdraw_calls(const Call *call, const OpenCalls *open);
+
+#endif							/* APPROVAL_RUN_OPEN_H */
