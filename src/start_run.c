@@ -209,7 +209,7 @@ existing(RunCall *run_call, const Run *wanted)
 	return run;
 }
 
-/* One live run a conversation; its children run beside it. */
+/* One live run a conversation; its children run beside it.  It may be the wanted one. */
 static void
 check_conversation(RunCall *run_call, const Run *wanted)
 {
@@ -218,6 +218,11 @@ check_conversation(RunCall *run_call, const Run *wanted)
 	OpenCalls	open = {.now = call->now,.login = call->caller->login};
 	Run		   *live = find_live(call, conversation_id);
 
+	if (live && run_text_is(live, RUNC_RUN_ID, run_call->run_id))
+	{
+		run_call->run = existing(run_call, wanted);
+		return;
+	}
 	if (live && run_text_is(live, RUNC_LOGIN, call->caller->login))
 		errors_member(&call->refusal, "live_run_id", run_text(live, RUNC_RUN_ID));
 	run_waiting_calls(call->tenant, conversation_id, &open);
@@ -242,6 +247,8 @@ store(RunCall *run_call, Run *run, const Run *parent)
 			return;
 		if (parent == NULL)
 			check_conversation(run_call, run);
+		if (run_call->run)
+			return;
 		errors_raise_serialization();
 	}
 	run_call->run = run;
@@ -283,6 +290,8 @@ approval_start_run(PG_FUNCTION_ARGS)
 		return run_answer(&run_call);
 	if (parent == NULL)
 		check_conversation(&run_call, &run);
+	if (run_call.run)
+		return run_answer(&run_call);
 	most = budget(call, &run, parent);
 	if (most < 1)
 	{
