@@ -16,8 +16,7 @@ my $CALLERS = 16;
 my $BUDGET = 8;
 my $STEPS = 10_000;
 
-my $node =
-  new_node('runs', preload => 1, conf => "max_connections = 100\n");
+my $node = new_node('runs', preload => 1, conf => "max_connections = 100\n");
 $node->start;
 my $root = install_gate($node);
 my ($agent, $alice, $runner) =
@@ -29,7 +28,8 @@ sub claimed_run
 	my ($run, %opts) = @_;
 	my $budget = $opts{budget} ? ", max_iterations => $opts{budget}" : '';
 
-	$agent->run("SELECT * FROM approval.start_run('conv $run', '$run'$budget)");
+	$agent->run(
+		"SELECT * FROM approval.start_run('conv $run', '$run'$budget)");
 	return ($run, claim($agent, $run, $opts{lease})->{token});
 }
 
@@ -45,7 +45,8 @@ sub call_in
 {
 	my ($s, $run, $token) = @_;
 
-	return propose_one($s, more =>
+	return propose_one($s,
+		more =>
 		  "conversation_id => 'conv $run', run_id => '$run', run_token => '$token'"
 	);
 }
@@ -93,7 +94,8 @@ sub sessions
 			iteration_limit_reached => 1,
 			'PT422 iteration_limit' => 3 * $CALLERS - $BUDGET - 1
 		},
-		"$BUDGET iterations, one call that ends the run, and nothing after it");
+		"$BUDGET iterations, one call that ends the run, and nothing after it"
+	);
 	is( $root->run(
 			"SELECT status || ' ' || iterations FROM approval.runs WHERE run_id = '$run'"
 		)->value,
@@ -125,7 +127,8 @@ sub sessions
 			  : ($names[ $i % 5 ], $tokens[ $i % 5 ]);
 
 			$callers[$i]->start(
-				"SELECT status FROM approval.next_iteration('$name', '$its')");
+				"SELECT status FROM approval.next_iteration('$name', '$its')"
+			);
 		}
 		for (@callers)
 		{
@@ -152,13 +155,13 @@ sub sessions
 	my $told =
 	  all_at_once(\@callers, "SELECT approval.start_run('one conversation')");
 
-	is_deeply(
-		$told,
-		{ ok => 1, 'PT409 run_conflict' => $CALLERS - 1 },
+	is_deeply($told, { ok => 1, 'PT409 run_conflict' => $CALLERS - 1 },
 		'one live run');
 	$told =
-	  all_at_once(\@callers, "SELECT approval.start_run('another', 'the same')");
-	is_deeply($told, { ok => $CALLERS }, 'the same run again is the same run');
+	  all_at_once(\@callers,
+		"SELECT approval.start_run('another', 'the same')");
+	is_deeply($told, { ok => $CALLERS },
+		'the same run again is the same run');
 	$told = all_at_once(\@callers, "SELECT approval.claim_run('the same')");
 	is_deeply(
 		$told,
@@ -177,14 +180,17 @@ sub sessions
 	my $sql =
 	  "SELECT approval.callback('n8n', 'exec-1', '$secret', %s, '{\"n\":1}', 'delivery-1')";
 
-	is_deeply(all_at_once(\@callers, sprintf($sql, "'succeeded'")),
-		{ ok => 5 }, 'five times the same report: no error');
+	is_deeply(
+		all_at_once(\@callers, sprintf($sql, "'succeeded'")),
+		{ ok => 5 },
+		'five times the same report: no error');
 	is( $root->run(
 			"SELECT count(*) FROM approval.steps WHERE run_id = '$run' AND kind = 'callback'"
 		)->value,
 		1,
 		'applied once');
-	is_deeply(all_at_once(\@callers, sprintf($sql, "'failed'")),
+	is_deeply(
+		all_at_once(\@callers, sprintf($sql, "'failed'")),
 		{ 'PT409 outcome_conflict' => 5 },
 		'another outcome is a conflict');
 
@@ -249,7 +255,8 @@ sub kill_orchestrator
 	$alice->run(decide_sql($call{$_}, 'approve'))
 	  for qw(approved executing executed);
 	$alice->run(decide_sql($call{rejected}, 'reject', "result => 'no'"));
-	$permit{$_} = $runner->run('SELECT * FROM ' . consume_sql($call{$_}))->record
+	$permit{$_} =
+	  $runner->run('SELECT * FROM ' . consume_sql($call{$_}))->record
 	  for qw(executing executed);
 	$runner->run(
 		"SELECT approval.complete('$call{executed}{id}', 'run-1', '$permit{executed}{token}', 'succeeded', '{\"ok\":1}')"
@@ -258,7 +265,8 @@ sub kill_orchestrator
 
 	my $second = Wire->new($node, user => 'agent');
 	my $early = $second->query("SELECT approval.claim_run('$run')");
-	is($early->verdict, 'PT409 run_claimed',
+	is( $early->verdict,
+		'PT409 run_claimed',
 		'before the lease is over it is not to be had');
 	wait_past($root, $early->detail->{lease_until});
 	my $claim = claim($second, $run);
@@ -332,10 +340,10 @@ sub kill_orchestrator
 	$alice->run(decide_sql($call, 'approve'));
 	is($status->(), 'running', 'it is decided');
 	$heard->('approved');
-	$root->run(
-		"ALTER ROLE agent SET approval.min_decide_within = '1 s'");
+	$root->run("ALTER ROLE agent SET approval.min_decide_within = '1 s'");
 	my $hasty = Wire->new($node, user => 'agent');
-	propose_one($hasty, more =>
+	propose_one($hasty,
+		more =>
 		  "conversation_id => 'conv $run', run_id => '$run', run_token => '$token', expires_in => '1 s'"
 	);
 	is($status->(), 'awaiting_approval', 'it waits again');
@@ -344,7 +352,8 @@ sub kill_orchestrator
 	my $secret = $agent->run(
 		"SELECT secret FROM approval.attach_handle('$run', '$token', 'n8n', 'bell')"
 	)->value;
-	$runner->run("SELECT approval.callback('n8n', 'bell', '$secret', 'failed')");
+	$runner->run(
+		"SELECT approval.callback('n8n', 'bell', '$secret', 'failed')");
 	$heard->('callback');
 	$alice->run("SELECT approval.cancel_run('$run')");
 	$heard->('cancelled');
@@ -405,8 +414,9 @@ sub kill_orchestrator
 			"SELECT substr(system, 8), max((detail ->> 'n')::int) FROM approval.steps WHERE run_id = '$run' AND system LIKE 'writer%' GROUP BY 1"
 		)->{rows}
 	  };
-	ok( !(grep { $stored{$_} != $acknowledged[$_] && $stored{$_} != $asked[$_] }
-			0 .. $writers - 1),
+	ok( !(  grep {
+				$stored{$_} != $acknowledged[$_] && $stored{$_} != $asked[$_]
+			} 0 .. $writers - 1),
 		'after the crash: every step that was acknowledged, and at most one more of each writer'
 	);
 	$acknowledged[$_] = $stored{$_} for 0 .. $writers - 1;
@@ -429,8 +439,7 @@ sub kill_orchestrator
 	is($gaps, 0, 'each writer\'s own in the order in which it wrote them');
 	is( $agent->run("SELECT input_tokens FROM approval.run_of('$run')")
 		  ->value,
-		$STEPS,
-		'and counted once each');
+		$STEPS, 'and counted once each');
 }
 
 done_testing();
