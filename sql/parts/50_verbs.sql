@@ -294,7 +294,7 @@ RETURNS approval.request
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_complete';
 REVOKE ALL ON FUNCTION approval.complete FROM PUBLIC;
 COMMENT ON FUNCTION approval.complete IS
-'Records what became of an execution: succeeded, failed or unknown, with a result that is kept verbatim. Accepted after the lease too. The same report again is a no-op; after unknown, a late succeeded or failed is recorded, and so is a result where the same outcome was stored without one. Required: id, execution_id, token, outcome (22004 for NULL; 22023 for another outcome). Errors: PT404 not_found, PT409 execution_mismatch, outcome_conflict, PT412 stale_state (never consumed).';
+'Records what became of an execution: succeeded, failed or unknown, with a result that is kept verbatim. Accepted after the lease too. The same report again is a no-op; after unknown, a late succeeded or failed is recorded, and so is a result where the same outcome was stored without one. A success with a result that the tool''s option results does not take for one is recorded as unknown with cause bad_result, after which only reconcile() (or resume() of an idempotent tool) settles it. Required: id, execution_id, token, outcome (22004 for NULL; 22023 for another outcome). Errors: PT404 not_found, PT409 execution_mismatch, outcome_conflict, PT412 stale_state (never consumed).';
 
 CREATE FUNCTION approval.try_complete(
 	id approval.ulid,
