@@ -95,7 +95,7 @@ help:
 	@echo '                    VERSIONS="15 18" says which, ONE=NAME runs one piece'
 	@echo 'make test-es6-full  the number formatter against all 100 million published numbers'
 	@echo 'make bench          measures, for 80 minutes; QUICK=1 takes a first look, ONE=NAME runs one part:'
-	@echo '                    lifecycle, hash, scale, doorbell, latency, expire ... (test/bench/README.md)'
+	@echo '                    lifecycle, hash, scale, doorbell, latency, expire, steps ... (test/bench/README.md)'
 	@echo 'tools/cluster       private servers for trying things out: tools/cluster start dev --preload; eval "$$(tools/cluster env dev)"'
 	@echo 'make lint           cppcheck, gcc and clang with all warnings as errors'
 	@echo 'make format         formats C and Perl; make format-check only says what would change'

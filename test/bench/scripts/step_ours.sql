@@ -1,0 +1,1 @@
+SELECT s.tenant, s.run_id, s.seq, s.at, s.system, s.kind, s.step_id, s.traceparent FROM approval.record_step('run-' || (:client_id + 1), :token, 'openai', 'model_call', :detail, name => 'gpt-5', started_at => now(), duration => '1.2 s'@COUNTERS@) s;
