@@ -13,6 +13,7 @@
 #include "utils/builtins.h"
 
 #include "args.h"
+#include "notify.h"
 #include "run_call.h"
 #include "settings.h"
 #include "step.h"
@@ -99,5 +100,6 @@ approval_release_run(PG_FUNCTION_ARGS)
 	run->nulls[RUNC_TOKEN_HASH] = true;
 	run_write(run);
 	step_journal(&run_call.call, run, STEP_RUN_RELEASED, NULL, NULL);
+	notify_run(run_call.call.tenant, run_call.run_id, "released", run_status_word(run->status));
 	return run_answer(&run_call);
 }

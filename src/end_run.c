@@ -53,7 +53,7 @@ end_one(const Call *call, Run *run, RunStatus status, const char *reason)
 	run_write(run);
 	step_journal(call, run, journal_kind(status), NULL,
 				 status == RUN_COMPLETED ? NULL : reason ? reason : run_status_word(status));
-	run_open_calls(call->tenant, run_text(run, RUNC_RUN_ID), &open);
+	run_open_calls(run, &open);
 	run_withdraw_calls(call, &open);
 	notify_run(call->tenant, run_text(run, RUNC_RUN_ID), run_status_word(status), run_status_word(status));
 }
@@ -156,7 +156,7 @@ approval_complete_run(PG_FUNCTION_ARGS)
 	if (blank_text(answer))
 		run_refuse(&run_call, REASON_EMPTY_RESULT);
 	open.now = run_call.call.now;
-	run_open_calls(run_call.call.tenant, run_call.run_id, &open);
+	run_open_calls(run_call.run, &open);
 	if (open.pending > 0)
 		run_refuse_paused(&run_call, &open);
 	run_set_text(run_call.run, RUNC_ANSWER, answer);

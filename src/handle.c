@@ -292,8 +292,9 @@ apply(RunCall *run_call, Handle *handle, char *outcome, char *result, char *key)
 	handle->answered_by = pstrdup(call->caller->login);
 	handle->answered_at = call->now;
 	handle->answered = true;
-	step_journal(call, run_call->run, STEP_CALLBACK, psprintf("%s %s", handle->system, handle->handle),
-				 strcmp(outcome, "failed") == 0 ? "failed" : NULL);
+	step_journal_detail(call, run_call->run, STEP_CALLBACK, psprintf("%s %s", handle->system, handle->handle),
+						strcmp(outcome, "failed") == 0 ? "failed" : NULL,
+						psprintf("{\"outcome\":\"%s\",\"result\":%s}", outcome, result ? result : "null"));
 	notify_run(call->tenant, handle->run_id, "callback", run_status_word(run_call->run->status));
 }
 

@@ -91,7 +91,7 @@ approval_next_iteration(PG_FUNCTION_ARGS)
 	run_lock_held(&run_call, 1);
 	path.runs[0] = run_call.run;
 	open.now = run_call.call.now;
-	run_open_calls(run_call.call.tenant, run_call.run_id, &open);
+	run_open_calls(run_call.run, &open);
 	if (open.pending > 0)
 		run_refuse_paused(&run_call, &open);
 	if (exhausted(&path))

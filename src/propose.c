@@ -369,7 +369,8 @@ may_join(Call *call)
 	const char *run_id = args_name(call->fcinfo, ARG_RUN_ID, "run_id");
 	const char *token = args_text(call->fcinfo, ARG_RUN_TOKEN, "run_token", ARGS_KEY_LIMIT);
 
-	return run_id == NULL || run_admits(call, run_id, token);
+	return run_id == NULL ||
+		run_admits(call, run_id, text_or_empty(call->fcinfo, ARG_CONVERSATION_ID, "conversation_id"), token);
 }
 
 static Step

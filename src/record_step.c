@@ -3,8 +3,8 @@
  * record_step.c
  *	  record_step: a model call, a tool call, evidence, a workflow.
  *
- * On the hot path of every agent: the run is only looked at, unless the step
- * brings counters to add up, and one row is stored.
+ * On the hot path of every agent: the run is only looked at, and one row is
+ * stored.
  *
  *-------------------------------------------------------------------------
  */
@@ -62,16 +62,13 @@ take_kind(FunctionCallInfo fcinfo)
 	args_bad_value("kind", "One of model_call, tool_call, retrieval, workflow and note.");
 }
 
-/*
- * The run: of the caller, or of whoever gave an executor its token.  It is locked
- * where counters are to be added.
- */
+/* The run: of the caller, or of whoever gave an executor its token.  It is not locked. */
 static void
-find_run(RunCall *run_call, bool lock)
+find_run(RunCall *run_call)
 {
 	Call	   *call = &run_call->call;
 	const char *token = args_required(call->fcinfo, ARG_TOKEN, "token", ARGS_KEY_LIMIT);
-	Run		   *run = run_find(call->tenant, run_call->run_id, lock ? TABLE_LOCK_WAIT : TABLE_NO_LOCK);
+	Run		   *run = run_find_latest(call->tenant, run_call->run_id);
 	Reason		reason;
 
 	call->now = GetCurrentTimestamp();
@@ -117,23 +114,6 @@ take_cost(FunctionCallInfo fcinfo)
 	if (numeric_is_nan(cost) || numeric_is_inf(cost) || below_zero(cost))
 		args_bad_value("cost", "A finite amount of at least 0.");
 	return cost;
-}
-
-static void
-add_count(Run *run, RunColumn column, int64 count)
-{
-	run_set(run, column, Int64GetDatum(DatumGetInt64(run->values[column]) + count));
-}
-
-/* What the step costs is the run's as well. */
-static void
-add_up(Run *run, int64 input, int64 output, Numeric cost)
-{
-	add_count(run, RUNC_INPUT_TOKENS, input);
-	add_count(run, RUNC_OUTPUT_TOKENS, output);
-	if (cost)
-		run_set(run, RUNC_COST, DirectFunctionCall2(numeric_add, run->values[RUNC_COST], NumericGetDatum(cost)));
-	run_write(run);
 }
 
 /* Whether a JSON value can name a chunk and say how well it fits. */
@@ -333,7 +313,7 @@ approval_record_step(PG_FUNCTION_ARGS)
 	output = take_count(fcinfo, ARG_OUTPUT_TOKENS, "output_tokens");
 	cost = take_cost(fcinfo);
 
-	find_run(&run_call, input > 0 || output > 0 || cost);
+	find_run(&run_call);
 	step_begin(&row, call, run_call.run, kind, system);
 	step_set_text(&row, STEP_NAME, args_name(fcinfo, ARG_NAME, "name"));
 	step_set_text(&row, STEP_ERROR, args_text(fcinfo, ARG_ERROR, "error", ARGS_TEXT_LIMIT));
@@ -347,8 +327,6 @@ approval_record_step(PG_FUNCTION_ARGS)
 		step_set(&row, STEP_OUTPUT_TOKENS, Int64GetDatum(output));
 	if (cost)
 		step_set(&row, STEP_COST, NumericGetDatum(cost));
-	if (input > 0 || output > 0 || cost)
-		add_up(run_call.run, input, output, cost);
 	step_insert(&row);
 
 	old = MemoryContextSwitchTo(call->result_context);

@@ -11,6 +11,7 @@
 #include "access/table.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "guard.h"
 #include "run.h"
@@ -55,9 +56,8 @@ run_of_slot(Run *run, const TupleTableSlot *slot)
 	take_status(run);
 }
 
-/* NULL if there is none. */
-Run *
-run_find(const char *tenant, const char *run_id, TableLock lock)
+static Run *
+find(const char *tenant, const char *run_id, Snapshot snapshot, TableLock lock)
 {
 	Relation	runs = table_of_ours(OWN_RUNS, lock == TABLE_NO_LOCK ? AccessShareLock : RowExclusiveLock);
 	Run		   *run = NULL;
@@ -66,7 +66,7 @@ run_find(const char *tenant, const char *run_id, TableLock lock)
 
 	keys[0] = CStringGetTextDatum(tenant);
 	keys[1] = CStringGetTextDatum(run_id);
-	if (table_find(runs, OWN_RUNS_BY_ID, keys, 2, NULL, lock, &found))
+	if (table_find(runs, OWN_RUNS_BY_ID, keys, 2, snapshot, lock, &found))
 	{
 		run = palloc(sizeof(Run));
 		run_load(run, found.tuple, RelationGetDescr(runs));
@@ -74,6 +74,20 @@ run_find(const char *tenant, const char *run_id, TableLock lock)
 	}
 	table_close(runs, NoLock);
 	return run;
+}
+
+/* NULL if there is none. */
+Run *
+run_find(const char *tenant, const char *run_id, TableLock lock)
+{
+	return find(tenant, run_id, NULL, lock);
+}
+
+/* As it is now, whatever the snapshot of the transaction: who was fenced off stays so. */
+Run *
+run_find_latest(const char *tenant, const char *run_id)
+{
+	return find(tenant, run_id, GetLatestSnapshot(), TABLE_NO_LOCK);
 }
 
 /* False if its id, or the place of a live run in its conversation, is taken. */

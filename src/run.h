@@ -36,9 +36,6 @@
 	C(REASON, "reason", TEXT, RUN_PUBLIC) \
 	C(MAX_ITERATIONS, "max_iterations", INT4, F_P) \
 	C(ITERATIONS, "iterations", INT4, RUN_PUBLIC) \
-	C(INPUT_TOKENS, "input_tokens", INT8, RUN_PUBLIC) \
-	C(OUTPUT_TOKENS, "output_tokens", INT8, RUN_PUBLIC) \
-	C(COST, "cost", NUMERIC, RUN_PUBLIC) \
 	C(FENCE, "fence", INT4, RUN_PUBLIC) \
 	C(CLAIMED_BY, "claimed_by", TEXT, RUN_PUBLIC) \
 	C(TOKEN_HASH, "token_hash", DIGEST, 0) \
@@ -71,6 +68,7 @@ typedef struct Run
 } Run;
 
 extern Run *run_find(const char *tenant, const char *run_id, TableLock lock);
+extern Run *run_find_latest(const char *tenant, const char *run_id);
 extern void run_of_slot(Run *run, const TupleTableSlot *slot);
 extern void run_load(Run *run, HeapTuple row, TupleDesc desc);
 extern bool run_insert(const Run *run);

@@ -20,6 +20,10 @@
 
 #include "args.h"
 #include "run_call.h"
+#include "step.h"
+
+/* Columns of approval.run that are not of the table: three sums, traceparent, token. */
+#define RUN_MADE 5
 
 void
 run_begin(RunCall *run_call, FunctionCallInfo fcinfo, const char *verb, int tenant_argument)
@@ -39,13 +43,15 @@ Datum
 run_datum(const Run *run, const char *token, TimestampTz now, Oid type)
 {
 	TupleDesc	desc = lookup_rowtype_tupdesc(type, -1);
-	Datum		values[RUN_COUNT + 2] = {0};
-	bool		nulls[RUN_COUNT + 2];
+	Datum		values[RUN_COUNT + RUN_MADE] = {0};
+	bool		nulls[RUN_COUNT + RUN_MADE] = {0};
 	RunStatus	status = run_effective(run, now);
+	StepSums	sums;
 	HeapTuple	tuple;
 	int			count = 0;
 	int			i;
 
+	step_sums(run, &sums);
 	for (i = 0; i < RUN_COUNT; i++)
 	{
 		if (!(run_columns[i].flags & RUN_PUBLIC))
@@ -55,9 +61,13 @@ run_datum(const Run *run, const char *token, TimestampTz now, Oid type)
 		if (i == RUNC_STATUS)
 			values[count] = CStringGetTextDatum(run_status_word(status));
 		count++;
+		if (i != RUNC_ITERATIONS)
+			continue;
+		values[count++] = Int64GetDatum(sums.input_tokens);
+		values[count++] = Int64GetDatum(sums.output_tokens);
+		values[count++] = sums.cost;
 	}
-	values[count] = CStringGetTextDatum(run_traceparent(run));
-	nulls[count++] = false;
+	values[count++] = CStringGetTextDatum(run_traceparent(run));
 	nulls[count] = (token == NULL);
 	if (token)
 		values[count] = CStringGetTextDatum(token);
@@ -184,11 +194,11 @@ run_refuse_paused(RunCall *run_call, const OpenCalls *open)
 
 /*
  * For propose.  A run id that nobody has started a run with is only a
- * correlation id.  The run is locked in share mode, so that calls of one run are
+ * correlation id.  A call is of the conversation of its run.  The run is locked in share mode, so that calls of one run are
  * proposed in parallel, but none while it ends or is claimed by somebody else.
  */
 bool
-run_admits(Call *call, const char *run_id, const char *token)
+run_admits(Call *call, const char *run_id, const char *conversation_id, const char *token)
 {
 	Run		   *run = run_find(call->tenant, run_id, TABLE_LOCK_SHARE);
 	Reason		reason;
@@ -202,8 +212,13 @@ run_admits(Call *call, const char *run_id, const char *token)
 		return false;
 	}
 	reason = run_held(run, token, call->now);
-	if (reason == REASON_NONE)
+	if (reason == REASON_NONE && run_text_is(run, RUNC_CONVERSATION_ID, conversation_id))
 		return true;
+	if (reason == REASON_NONE)
+	{
+		errors_member_constant(&call->refusal, "problem", "the run is of another conversation");
+		reason = REASON_RUN_CONFLICT;
+	}
 	call_refuse(call, reason);
 	run_tell(run, call->now, &call->refusal);
 	return false;

@@ -35,6 +35,6 @@ extern void run_new_token(RunCall *run_call);
 pg_noreturn extern void run_refuse_paused(RunCall *run_call, const OpenCalls *open);
 
 /* For propose: whether the caller may propose in this run; else a refusal. */
-extern bool run_admits(Call *call, const char *run_id, const char *token);
+extern bool run_admits(Call *call, const char *run_id, const char *conversation_id, const char *token);
 
 #endif							/* APPROVAL_RUN_CALL_H */

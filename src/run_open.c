@@ -58,6 +58,8 @@ visit(TupleTableSlot *slot, void *arg)
 
 	slot_getallattrs(slot);
 	request_of_slot(&request, slot);
+	if (open->owner && !request_text_is(&request, REQ_REQUESTER_LOGIN, open->owner))
+		return true;
 	effective = request_effective(&request, open->now);
 	if (effective.status != STATUS_PENDING && effective.status != STATUS_APPROVED)
 		return true;
@@ -91,11 +93,15 @@ look(OwnRelation index, const char *tenant, const char *key, OpenCalls *open)
 		qsort(open->ids, open->count, sizeof(Ulid), by_id);
 }
 
-/* Those of a run. */
+/*
+ * Those of a run.  Before it was started anybody may have proposed under its id:
+ * what another login asked for is not its call.
+ */
 void
-run_open_calls(const char *tenant, const char *run_id, OpenCalls *open)
+run_open_calls(const Run *run, OpenCalls *open)
 {
-	look(OWN_REQUESTS_RUN_OPEN, tenant, run_id, open);
+	open->owner = run_text(run, RUNC_LOGIN);
+	look(OWN_REQUESTS_RUN_OPEN, run_text(run, RUNC_TENANT), run_text(run, RUNC_RUN_ID), open);
 }
 
 /* Those of a conversation that wait; approved ones are not looked for. */
@@ -113,7 +119,7 @@ run_effective(const Run *run, TimestampTz now)
 
 	if (run->status != RUN_RUNNING)
 		return run->status;
-	run_open_calls(run_text(run, RUNC_TENANT), run_text(run, RUNC_RUN_ID), &open);
+	run_open_calls(run, &open);
 	return open.pending > 0 ? RUN_AWAITING : RUN_RUNNING;
 }
 

@@ -16,6 +16,7 @@
 typedef struct OpenCalls
 {
 	TimestampTz now;
+	const char *owner;			/* whose calls count; NULL: anybody's */
 	const char *login;			/* whose may be told; NULL: anybody's */
 	bool		only_look;		/* the first that waits is enough */
 	int			pending;
@@ -26,7 +27,7 @@ typedef struct OpenCalls
 } OpenCalls;
 
 extern RunStatus run_effective(const Run *run, TimestampTz now);
-extern void run_open_calls(const char *tenant, const char *run_id, OpenCalls *open);
+extern void run_open_calls(const Run *run, OpenCalls *open);
 extern void run_waiting_calls(const char *tenant, const char *conversation_id, OpenCalls *open);
 extern void run_withdraw_calls(const Call *call, const OpenCalls *open);
 

@@ -108,17 +108,18 @@ static const Seconds seconds[] = {
 	&setting_use_within, 3600, 1, 30 * DAY},
 
 	/*
-	 * How long an executor that says nothing is believed to be at work. After
-	 * it the outcome reads as unknown and a person has to settle it, so it
-	 * should be well above the slowest run of a tool.
+	 * How long an executor, or the orchestrator of a run, that says nothing
+	 * is believed to be at work. After it the outcome reads as unknown and a
+	 * person has to settle it, so it should be well above the slowest run of
+	 * a tool.
 	 */
-	{"approval.lease", "Lease of an execution that does not name one.",
+	{"approval.lease", "Lease of an execution, or of a run, that does not name one.",
 	&setting_lease, 300, 1, 30 * DAY},
 
 	/*
-	 * The longest lease that an executor may ask for.
+	 * The longest lease that an executor or an orchestrator may ask for.
 	 */
-	{"approval.max_lease", "Longest lease that an executor may ask for.",
+	{"approval.max_lease", "Longest lease that an executor or an orchestrator may ask for.",
 	&setting_max_lease, DAY, 1, 30 * DAY},
 
 	/*

@@ -10,7 +10,6 @@
 #include "access/table.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/numeric.h"
 #include "utils/snapmgr.h"
 
 #include "args.h"
@@ -27,12 +26,6 @@ enum
 	ARG_CONVERSATION_ID, ARG_RUN_ID, ARG_PARENT, ARG_PARENT_TOKEN, ARG_AGENT, ARG_MAX_ITERATIONS,
 	ARG_REQUESTED_BY, ARG_METADATA, ARG_TRACEPARENT, ARG_TENANT
 };
-
-static Numeric
-zero(void)
-{
-	return DatumGetNumeric(DirectFunctionCall1(int4_numeric, Int32GetDatum(0)));
-}
 
 /* The application's id, or a ULID. */
 static char *
@@ -154,9 +147,6 @@ set_counters(const Call *call, Run *run)
 {
 	run_move(run, RUN_PENDING);
 	run_set(run, RUNC_ITERATIONS, Int32GetDatum(0));
-	run_set(run, RUNC_INPUT_TOKENS, Int64GetDatum(0));
-	run_set(run, RUNC_OUTPUT_TOKENS, Int64GetDatum(0));
-	run_set(run, RUNC_COST, NumericGetDatum(zero()));
 	run_set(run, RUNC_FENCE, Int32GetDatum(0));
 	run_set(run, RUNC_LEASE, Int64GetDatum(0));
 	run_set_time(run, RUNC_STARTED_AT, call->now);

@@ -97,14 +97,60 @@ step_insert(StepRow *row)
 	table_close(steps, NoLock);
 }
 
-/* What a verb of ours did to the run; error: why it ended badly, or NULL. */
+static void
+add_count(int64 *sum, const TupleTableSlot *slot, StepColumn column)
+{
+	if (!slot->tts_isnull[column])
+		*sum += DatumGetInt64(slot->tts_values[column]);
+}
+
+static bool
+add_step(TupleTableSlot *slot, void *arg)
+{
+	StepSums   *sums = arg;
+
+	slot_getsomeattrs(slot, STEP_COST + 1);
+	add_count(&sums->input_tokens, slot, STEP_INPUT_TOKENS);
+	add_count(&sums->output_tokens, slot, STEP_OUTPUT_TOKENS);
+	if (!slot->tts_isnull[STEP_COST])
+		sums->cost = DirectFunctionCall2(numeric_add, sums->cost, slot->tts_values[STEP_COST]);
+	return true;
+}
+
+/*
+ * Added up when they are asked for: a sum that is kept on the run would make its
+ * steps wait for each other.
+ */
 void
-step_journal(const Call *call, const Run *run, StepKind kind, const char *name, const char *error)
+step_sums(const Run *run, StepSums *sums)
+{
+	Relation	steps = table_of_ours(OWN_STEPS, AccessShareLock);
+	Datum		keys[2];
+
+	sums->input_tokens = sums->output_tokens = 0;
+	sums->cost = DirectFunctionCall1(int4_numeric, Int32GetDatum(0));
+	keys[0] = run->values[RUNC_TENANT];
+	keys[1] = run->values[RUNC_RUN_ID];
+	table_visit(steps, OWN_STEPS_BY_ID, keys, 2, NULL, add_step, sums);
+	table_close(steps, NoLock);
+}
+
+/* What a verb of ours did to the run; error: why it ended badly, or NULL; detail: JSON, or NULL. */
+void
+step_journal_detail(const Call *call, const Run *run, StepKind kind, const char *name, const char *error,
+					const char *detail)
 {
 	StepRow		row;
 
 	step_begin(&row, call, run, kind, STEP_OWN_SYSTEM);
 	step_set_text(&row, STEP_NAME, name);
 	step_set_text(&row, STEP_ERROR, error);
+	step_set_text(&row, STEP_DETAIL, detail);
 	step_insert(&row);
+}
+
+void
+step_journal(const Call *call, const Run *run, StepKind kind, const char *name, const char *error)
+{
+	step_journal_detail(call, run, kind, name, error, NULL);
 }

@@ -60,11 +60,22 @@ typedef struct StepRow
 	bool		nulls[STEP_COUNT];
 } StepRow;
 
+/* What the steps of a run have cost together. */
+typedef struct StepSums
+{
+	int64		input_tokens;
+	int64		output_tokens;
+	Datum		cost;			/* a numeric */
+} StepSums;
+
+extern void step_sums(const Run *run, StepSums *sums);
 extern const char *step_kind_word(StepKind kind);
 extern void step_begin(StepRow *row, const Call *call, const Run *run, StepKind kind, const char *system);
 extern void step_set_text(StepRow *row, StepColumn column, const char *value);
 extern void step_set(StepRow *row, StepColumn column, Datum value);
 extern void step_insert(StepRow *row);
+extern void step_journal_detail(const Call *call, const Run *run, StepKind kind, const char *name,
+								const char *error, const char *detail);
 extern void step_journal(const Call *call, const Run *run, StepKind kind, const char *name, const char *error);
 
 #endif							/* APPROVAL_STEP_H */

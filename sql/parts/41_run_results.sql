@@ -1,6 +1,6 @@
 /*
  * What verbs of runs return.  The columns of approval.run are those marked
- * PUBLIC in src/run.h, in the same order, and two that are made.
+ * PUBLIC in src/run.h, in the same order, and some that are made.
  */
 CREATE TYPE approval.run AS (
 	tenant			pg_catalog.text,
@@ -31,7 +31,7 @@ CREATE TYPE approval.run AS (
 	traceparent		pg_catalog.text,
 	token			pg_catalog.text
 );
-COMMENT ON TYPE approval.run IS 'A run as verbs return it. status is the effective one: awaiting_approval while a call of the run is pending. traceparent (W3C Trace Context) is to be passed on to whatever works for the run. token is NULL but from claim_run; it is stored only as its SHA-256.';
+COMMENT ON TYPE approval.run IS 'A run as verbs return it. status is the effective one: awaiting_approval while a call of the run is pending. input_tokens, output_tokens and cost are the sums over its steps, without those of runs below it. traceparent (W3C Trace Context) is to be passed on to whatever works for the run. token is NULL but from claim_run; it is stored only as its SHA-256.';
 
 CREATE TYPE approval.step AS (
 	tenant		pg_catalog.text,

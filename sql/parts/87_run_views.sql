@@ -7,16 +7,30 @@ SELECT r.tenant, r.run_id, r.conversation_id, r.parent_run_id, r.root_run_id, r.
 	   CASE WHEN r.status OPERATOR(pg_catalog.=) 'running' AND EXISTS (
 				SELECT FROM approval.requests q
 				 WHERE q.tenant OPERATOR(pg_catalog.=) r.tenant AND q.run_id OPERATOR(pg_catalog.=) r.run_id
-				   AND q.run_id IS NOT NULL AND q.status OPERATOR(pg_catalog.=) 'pending'
+				   AND q.run_id IS NOT NULL AND q.requester_login OPERATOR(pg_catalog.=) r.requester_login
+				   AND q.status OPERATOR(pg_catalog.=) 'pending'
 				   AND q.expires_at OPERATOR(pg_catalog.>) pg_catalog.statement_timestamp())
 			THEN 'awaiting_approval' ELSE r.status END AS status,
-	   r.reason, r.max_iterations, r.iterations, r.input_tokens, r.output_tokens, r.cost, r.fence, r.claimed_by,
+	   r.reason, r.max_iterations, r.iterations, s.input_tokens, s.output_tokens, s.cost, r.fence, r.claimed_by,
 	   r.claimed_at, r.lease_until, r.started_at, r.iterated_at, r.ended_at, r.ended_by, r.answer,
 	   r.trace_id, r.span_id, r.parent_span_id
   FROM approval.runs r
+ CROSS JOIN LATERAL (SELECT COALESCE(pg_catalog.sum(t.input_tokens), 0)::pg_catalog.int8 AS input_tokens,
+							COALESCE(pg_catalog.sum(t.output_tokens), 0)::pg_catalog.int8 AS output_tokens,
+							COALESCE(pg_catalog.sum(t.cost), 0) AS cost
+					   FROM approval.steps t
+					  WHERE t.tenant OPERATOR(pg_catalog.=) r.tenant AND t.run_id OPERATOR(pg_catalog.=) r.run_id) s
  WHERE r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
    AND approval.caller_reads(r.requester_login);
-COMMENT ON VIEW approval.run_list IS 'Runs in the caller''s tenants, with their effective status; a requester sees those of its own login. trace_id, span_id and parent_span_id are those of W3C Trace Context.';
+COMMENT ON VIEW approval.run_list IS 'Runs in the caller''s tenants, with their effective status; a requester sees those of its own login. Tokens and cost are the sums over the steps of the run: leave them out of a long list, and they cost nothing. trace_id, span_id and parent_span_id are those of W3C Trace Context.';
+
+CREATE VIEW approval.handle_list WITH (security_barrier) AS
+SELECT h.tenant, h.system, h.handle, h.run_id, h.attached_at, h.attached_by, h.outcome, h.result, h.idempotency_key,
+	   h.answered_at, h.answered_by
+  FROM approval.handles h
+ WHERE h.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
+   AND approval.caller_reads(h.attached_by);
+COMMENT ON VIEW approval.handle_list IS 'Handles in the caller''s tenants and what was reported of them; a requester sees those that its own login attached.';
 
 CREATE VIEW approval.run_budgets WITH (security_barrier) AS
 SELECT l.tenant, l.policy_version, l.max_iterations, l.iterations_per_day
@@ -249,7 +263,7 @@ DO $do$
 DECLARE
 	relation pg_catalog.text;
 BEGIN
-	FOREACH relation IN ARRAY ARRAY['run_list', 'run_budgets', 'capabilities']
+	FOREACH relation IN ARRAY ARRAY['run_list', 'handle_list', 'run_budgets', 'capabilities']
 	LOOP
 		EXECUTE pg_catalog.format('ALTER VIEW approval.%I OWNER TO approval_owner', relation);
 		EXECUTE pg_catalog.format('REVOKE ALL ON TABLE approval.%I FROM PUBLIC', relation);

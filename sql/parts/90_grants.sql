@@ -102,7 +102,7 @@ GRANT EXECUTE ON FUNCTION
 	approval.verify_request
 TO approval_approver, approval_executor, approval_auditor, approval_admin;
 
-GRANT SELECT ON approval.history, approval.refusals, approval.run_list
+GRANT SELECT ON approval.history, approval.refusals, approval.run_list, approval.handle_list
 TO approval_requester, approval_approver, approval_executor, approval_auditor, approval_admin;
 
 GRANT EXECUTE ON FUNCTION

@@ -20,7 +20,7 @@ SELECT t.call('refund', 'shadow') AS done \g /dev/null
 SELECT t.row('agent', $$approval.start_run('conv', 'r')$$) IS NOT NULL AS done \g /dev/null
 SELECT t.row('agent', $$approval.claim_run('r')$$) ->> 'token' AS token \gset
 SELECT t.row('agent', format('approval.record_step(''r'', %L, %L, ''tool_call'', name => %L)', :'token', system, name)) IS NOT NULL AS done FROM (VALUES ('billing', 'refund'), ('billing', 'refund'), ('n8n', 'refund'), ('billing', 'other')) AS v(system, name) \g /dev/null
-SELECT t.proposed(format('run_id => ''r'', run_token => %L, server => ''billing''', :'token')) AS gated \gset
+SELECT t.proposed(format('conversation_id => ''conv'', run_id => ''r'', run_token => %L, server => ''billing''', :'token')) AS gated \gset
 SELECT t.row('agent', format('approval.record_step(''r'', %L, ''billing'', ''tool_call'', name => ''refund'', request_id => %L)', :'token', :'gated')) IS NOT NULL AS done \g /dev/null
 SELECT set_eq($$SELECT concat_ws(' ', via, called_server, called_tool, calls, bypass) FROM approval.capabilities WHERE capability = 'payments.refund' AND bypass IS NOT NULL$$,
 	ARRAY['request shadow refund 1 another server', 'step billing refund 2 no gate', 'step n8n refund 1 no gate'], 'what bypassed the owner stands out');

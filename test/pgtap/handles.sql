@@ -53,6 +53,11 @@ SELECT is((SELECT status || ' ' || answer FROM approval.runs WHERE run_id = 'r')
 SELECT is((SELECT string_agg(kind, ' ' ORDER BY seq) FROM approval.trace('r') WHERE source = 'handle'), 'handle_attached callback handle_attached handle_attached callback handle_attached callback', 'all of it in the trace');
 SELECT is(t.says('agent', format('approval.attach_handle(''r'', %L, ''n8n'', ''exec-4'')', :'token')), 'PT409 run_ended', 'nothing new is attached');
 
+SELECT is((SELECT detail::text FROM approval.trace('r') WHERE kind = 'callback' ORDER BY seq LIMIT 1), '{"outcome":"succeeded","result":{"rows": 3}}', 'with what was reported');
+SELECT set_eq($$SELECT handle || ' ' || coalesce(outcome, '-') || ' ' || coalesce(result::text, '-') FROM approval.handle_list WHERE run_id = 'r'$$,
+	ARRAY['exec-1 succeeded {"rows": 3}', 'exec-2 failed -', 'exec-3 failed -'], 'and in the list of handles');
+SELECT is((t.as(who, '(SELECT * FROM approval.handle_list)')).rows IS NULL, expected, who || ' and the list') FROM (VALUES ('agent', false), ('agent2', true), ('auditor', false)) AS v(who, expected);
+
 -- It never touches a request.
 SELECT t.request('in_flight') AS i \gset
 SELECT t.row('agent', format('approval.attach_handle(''r2'', %L, ''n8n'', %L)', :'token2', :'i')) ->> 'secret' AS secret4 \gset

@@ -40,9 +40,9 @@ SELECT is_empty($$SELECT a.privilege_type FROM pg_namespace n, LATERAL aclexplod
 SELECT set_eq(format($$SELECT c.relname::text || ' ' || p FROM pg_class c, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) p
 	WHERE relnamespace = 'approval'::regnamespace AND relkind IN ('r', 'v', 'm', 'p', 'f') AND has_table_privilege('approval_%s', c.oid, p)$$, role),
 	CASE WHEN role IN ('approver', 'auditor', 'admin') THEN ARRAY['history SELECT', 'refusals SELECT', 'inbox SELECT', 'audit SELECT', 'votes SELECT', 'tool_list SELECT',
-			'registry SELECT', 'tool_changes SELECT', 'standing_grants SELECT', 'frozen SELECT', 'group_members SELECT', 'policy_audit SELECT', 'tool_health SELECT', 'reviewer_stats SELECT', 'review_times SELECT', 'stuck SELECT', 'run_list SELECT', 'run_budgets SELECT', 'capabilities SELECT'] ||
+			'registry SELECT', 'tool_changes SELECT', 'standing_grants SELECT', 'frozen SELECT', 'group_members SELECT', 'policy_audit SELECT', 'tool_health SELECT', 'reviewer_stats SELECT', 'review_times SELECT', 'stuck SELECT', 'run_list SELECT', 'handle_list SELECT', 'run_budgets SELECT', 'capabilities SELECT'] ||
 			CASE WHEN role <> 'approver' THEN ARRAY['worker_stats SELECT', 'health SELECT'] ELSE '{}' END
-		 ELSE ARRAY['history SELECT', 'refusals SELECT', 'tool_list SELECT', 'run_list SELECT'] END, format('approval_%s may read this and no more', role)) FROM t.grants;
+		 ELSE ARRAY['history SELECT', 'refusals SELECT', 'tool_list SELECT', 'run_list SELECT', 'handle_list SELECT'] END, format('approval_%s may read this and no more', role)) FROM t.grants;
 SELECT is_empty(format($$SELECT c.relname FROM pg_class c WHERE relnamespace = 'approval'::regnamespace AND
 	CASE relkind WHEN 'S' THEN has_sequence_privilege('approval_%s', c.oid, 'USAGE,SELECT,UPDATE') END$$, role), format('approval_%s has no sequence', role)) FROM t.grants;
 SELECT is_empty(format($$SELECT c.relname FROM pg_class c WHERE relnamespace = 'approval'::regnamespace AND relkind IN ('r', 'v')

@@ -140,6 +140,18 @@ SELECT pg_sleep(1.05) \g /dev/null
 SELECT is((t.stored(:'late')).status, 'pending', 'which nobody has put away');
 SELECT is((SELECT status FROM approval.run_list WHERE run_id = 'w'), 'running', 'once that is over the run goes on');
 
+-- Before it was started, anybody may have used its id.
+SELECT t.proposed($$conversation_id => 'conv squat', run_id => 'squat'$$, 'agent2') AS squat \gset
+SELECT is(t.says('agent', $$approval.start_run('conv squat', 'squat')$$), 'PT409 run_paused', 'what waits in the conversation has to be decided, whoever asked');
+SELECT t.row('agent', $$approval.start_run('conv free', 'squat')$$) IS NOT NULL AS done \g /dev/null
+SELECT t.claim('squat') IS NOT NULL AS done \g /dev/null
+SELECT is(t.run_status('squat'), 'running', 'another login''s call does not stop the run');
+SELECT is((SELECT status FROM approval.run_list WHERE run_id = 'squat'), 'running', 'nor in the view');
+SELECT is(t.says('agent', format('approval.next_iteration(''squat'', %L)', t.tok('squat'))), 'ok', 'it goes on');
+SELECT is(t.says('agent', format('approval.propose(''x'', ''refund'', ''{}'', ''elsewhere'', run_id => ''squat'', run_token => %L)', t.tok('squat'))), 'PT409 run_conflict', 'a call of the run is of its conversation');
+SELECT t.row('agent', format('approval.fail_run(''squat'', %L, ''x'')', t.tok('squat'))) IS NOT NULL AS done \g /dev/null
+SELECT is((t.stored(:'squat')).status, 'pending', 'and its end takes nothing of others along');
+
 -- The end takes open calls along.
 SELECT t.held('e') AS run \g /dev/null
 SELECT t.in_run('e') AS approved, t.in_run('e') AS waiting, t.in_run('e') AS used, t.in_run('e') AS refused \gset

@@ -349,6 +349,9 @@ sub kill_orchestrator
 	is($status->(), 'awaiting_approval', 'it waits again');
 	$heard->('expired');
 	is($status->(), 'running', 'and goes on after the deadline');
+	$agent->run("SELECT approval.release_run('$run', '$token')");
+	$heard->('released');
+	$token = claim($agent, $run)->{token};
 	my $secret = $agent->run(
 		"SELECT secret FROM approval.attach_handle('$run', '$token', 'n8n', 'bell')"
 	)->value;

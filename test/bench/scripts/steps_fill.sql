@@ -2,9 +2,9 @@
 -- so that their steps lie among each other.
 SET session_replication_role = replica;
 INSERT INTO approval.runs (tenant, run_id, conversation_id, root_run_id, depth, requester_login, requested_by, trace_id, span_id, trace_flags,
-	status, max_iterations, iterations, input_tokens, output_tokens, cost, fence, lease, started_at, ended_at)
+	status, max_iterations, iterations, fence, lease, started_at, ended_at)
 SELECT '', 'run-' || r, 'conversation-' || r, 'run-' || r, 1, 'bench', 'agent:support', md5(r::text), left(md5('s' || r), 16), '01',
-	'completed', 50, 10, 1000, 100, 1, 1, 300000000, now(), now()
+	'completed', 50, 10, 1, 300000000, now(), now()
   FROM generate_series(1, :runs) AS r;
 INSERT INTO approval.steps (tenant, run_id, seq, at, system, kind, name, login, actor, fence, iteration, started_at, duration, input_tokens, output_tokens, cost, detail)
 SELECT '', 'run-' || (batch * :abreast + r), nextval('approval.events_seq'), now(), 'openai', 'model_call', 'gpt-5', 'bench', 'agent:support', 1, n / 100, now(), 1200000, 900, 80, 0.0123,
