@@ -179,6 +179,8 @@ run_problem(const Run *before, const Run *after, TupleDesc desc)
 	if (run_int(after, RUNC_ITERATIONS) < run_int(before, RUNC_ITERATIONS) ||
 		run_int(after, RUNC_FENCE) < run_int(before, RUNC_FENCE))
 		return "a counter that only grows";
+	if (!run_sound(after))
+		return "not a run that can be";
 	return NULL;
 }
 

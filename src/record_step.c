@@ -41,6 +41,9 @@ enum
 /* The longest a step may have taken. */
 #define LONGEST_STEP (INT64CONST(366) * USECS_PER_DAY)
 
+/* Of one step; the sum over nine million of them fits. */
+#define MOST_TOKENS INT64CONST(1000000000000)
+
 #define ANSWER_COLUMNS 8
 
 static StepKind
@@ -91,8 +94,8 @@ take_count(FunctionCallInfo fcinfo, int n, const char *name)
 	if (PG_ARGISNULL(n))
 		return 0;
 	count = PG_GETARG_INT64(n);
-	if (count < 0 || count > PG_INT64_MAX / 1000000)
-		args_bad_value(name, "A count of at least 0.");
+	if (count < 0 || count > MOST_TOKENS)
+		args_bad_value(name, "From 0 to 1000000000000.");
 	return count;
 }
 

@@ -199,6 +199,20 @@ run_traceparent(const Run *run)
 	return trace_header(run_text(run, RUNC_TRACE_ID), run_text(run, RUNC_SPAN_ID), run_text(run, RUNC_TRACE_FLAGS));
 }
 
+static bool
+sound(RunStatus status, int iterations, int max_iterations, bool ended)
+{
+	return status != RUN_NONE && status != RUN_AWAITING &&
+		iterations >= 0 && iterations <= max_iterations && run_status_live(status) != ended;
+}
+
+/* What the CHECK demands; the executor does not test it where a verb writes. */
+bool
+run_sound(const Run *run)
+{
+	return sound(run->status, run_int(run, RUNC_ITERATIONS), run_int(run, RUNC_MAX_ITERATIONS), !run->nulls[RUNC_ENDED_AT]);
+}
+
 /*
  * sound_run(status, iterations, max_iterations, ended_at): the CHECK of
  * approval.runs; not STRICT, since a CHECK lets NULL pass.
@@ -213,7 +227,5 @@ approval_sound_run(PG_FUNCTION_ARGS)
 		PG_RETURN_BOOL(false);
 	word = PG_GETARG_TEXT_PP(0);
 	status = run_status(VARDATA_ANY(word), VARSIZE_ANY_EXHDR(word));
-	PG_RETURN_BOOL(status != RUN_NONE && status != RUN_AWAITING &&
-				   PG_GETARG_INT32(1) >= 0 && PG_GETARG_INT32(1) <= PG_GETARG_INT32(2) &&
-				   run_status_live(status) == PG_ARGISNULL(3));
+	PG_RETURN_BOOL(sound(status, PG_GETARG_INT32(1), PG_GETARG_INT32(2), !PG_ARGISNULL(3)));
 }

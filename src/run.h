@@ -83,6 +83,7 @@ extern char *run_text(const Run *run, RunColumn column);
 extern bool run_text_is(const Run *run, RunColumn column, const char *value);
 extern int	run_int(const Run *run, RunColumn column);
 extern TimestampTz run_time(const Run *run, RunColumn column);
+extern bool run_sound(const Run *run);
 extern char *run_traceparent(const Run *run);
 
 #endif							/* APPROVAL_RUN_H */

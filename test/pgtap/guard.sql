@@ -61,6 +61,32 @@ CREATE TRIGGER x BEFORE UPDATE ON t.other FOR EACH ROW EXECUTE FUNCTION approval
 INSERT INTO t.other VALUES ('x');
 SELECT is(t.attempt('postgres', 'UPDATE t.other SET status = ''y'''), '42501 guard', 'on another table it only refuses');
 
+-- Runs, steps and handles: by the same guard.
+SELECT t.row('agent', $$approval.start_run('conv', 'run')$$) IS NOT NULL AS done \g /dev/null
+SELECT t.row('agent', $$approval.claim_run('run')$$) ->> 'token' AS token \gset
+SELECT t.row('agent', format('approval.next_iteration(''run'', %L)', :'token')) IS NOT NULL, t.row('agent', format('approval.attach_handle(''run'', %L, ''s'', ''h'')', :'token')) IS NOT NULL \g /dev/null
+CREATE TABLE t.attempt_runs AS
+SELECT format('%s, %s', relation, attname) AS what, format('UPDATE approval.%I SET %I = %s', relation, attname,
+	CASE format_type(atttypid, NULL) WHEN 'integer' THEN '7' WHEN 'bigint' THEN '7' WHEN 'numeric' THEN '7' WHEN 'json' THEN '''{}''' WHEN 'timestamp with time zone' THEN 'now()'
+		 WHEN 'approval.ulid' THEN quote_literal(approval.new_ulid()) WHEN 'approval.digest' THEN 'repeat(''0'', 64)' ELSE '''x''' END) AS statement
+  FROM unnest(ARRAY['runs', 'steps', 'handles']) AS relation, pg_attribute WHERE attrelid = ('approval.' || relation)::regclass AND attnum > 0
+UNION ALL SELECT format('%s, delete', relation), format('DELETE FROM approval.%I', relation) FROM unnest(ARRAY['runs', 'steps', 'handles']) AS relation
+UNION ALL SELECT format('%s, truncate', relation), format('TRUNCATE approval.%I', relation) FROM unnest(ARRAY['runs', 'steps', 'handles']) AS relation
+UNION ALL VALUES ('runs, a legal move', 'UPDATE approval.runs SET status = ''cancelled'', ended_at = now()'), ('runs, a new budget', 'UPDATE approval.runs SET iterations = 0');
+SELECT is(t.attempt(who, statement), '42501 guard', format('%s: %s', who, what)) FROM t.attempt_runs, unnest(ARRAY['postgres', 'approval_owner']) AS who ORDER BY what, who;
+CREATE FUNCTION t.meddle_run() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('SELECT (jsonb_populate_record($1, %L)).*', current_setting('t.meddle')) INTO NEW USING NEW;
+	RETURN NEW;
+END
+$$;
+CREATE TRIGGER a_meddle BEFORE UPDATE ON approval.runs FOR EACH ROW EXECUTE FUNCTION t.meddle_run();
+SELECT is(t.says('agent', format('approval.next_iteration(''run'', %L)', :'token')), answer, 'a trigger that sets ' || change)
+  FROM (VALUES ('{"iterations":0}', '42501'), ('{"fence":0}', '42501'), ('{"max_iterations":1000}', '42501'), ('{"requester_login":"x"}', '42501'), ('{"status":"completed"}', '42501'), ('{"status":"pending"}', '42501'), ('{"claimed_by":"x"}', 'ok')) AS v(change, answer),
+	LATERAL (SELECT set_config('t.meddle', change, true)) AS x;
+DROP TRIGGER a_meddle ON approval.runs;
+SELECT is((SELECT count(*) FROM pg_trigger WHERE tgrelid::regclass::text IN ('approval.runs', 'approval.steps', 'approval.handles') AND tgname LIKE 'guard%' AND tgenabled = 'O'), 6::bigint, 'the guard stands on all three');
+
 -- INSERT is granted to nobody and not guarded, so that a restore passes; what
 -- could never be is refused all the same.
 CREATE FUNCTION t.insert(other jsonb) RETURNS text LANGUAGE plpgsql AS $$

@@ -12,7 +12,8 @@ use Test::More;
 use Wire;
 
 my @TABLES = qw(requests decisions events refusal_log logins keys
-  tools rules seen_definitions freezes members budget_entries grants policy_events);
+  tools rules seen_definitions freezes members budget_entries grants policy_events
+  runs steps handles run_limits);
 
 my $node = new_node('source', conf => "fsync = off\n");
 $node->start;
@@ -125,6 +126,20 @@ is( $agent->run(
 	)->value,
 	'grant',
 	'a grant is used once');
+
+# A run in the middle of its way, with a handle that has not been answered.
+$root->run(
+	"SELECT approval.set_run_limits('{\"max_iterations\":3}', tenant => '')");
+$agent->run("SELECT approval.start_run('a run', 'run', tenant => '')");
+my $run_token =
+  $agent->run("SELECT token FROM approval.claim_run('run', tenant => '')")
+  ->value;
+$agent->run($_)
+  for "SELECT approval.next_iteration('run', '$run_token', tenant => '')",
+  "SELECT approval.record_step('run', '$run_token', 'openai', 'model_call', '{\"n\":1e2}', cost => 0.5, tenant => '')";
+my $secret = $agent->run(
+	"SELECT secret FROM approval.attach_handle('run', '$run_token', 'n8n', 'exec', tenant => '')"
+)->value;
 my $gw = Wire->new($node, user => 'gw');
 $gw->run(
 	"SELECT approval.propose('g1', 'ask', '{}', definition => '{\"name\":\"ask\"}')"
@@ -233,6 +248,21 @@ sub check_restore
 		  ->verdict,
 		'ok',
 		"$name: a result is what it was");
+	is( $agent->query(
+			"SELECT status || ' ' || iterations || ' ' || cost FROM approval.next_iteration('run', '$run_token')"
+		)->value,
+		'running 2 0.5',
+		"$name: the run goes on under its token");
+	is( $runner->query(
+			"SELECT approval.callback('n8n', 'exec', '$secret', 'succeeded')")
+		  ->verdict,
+		'ok',
+		"$name: a handle is answered with its secret");
+	is( $agent->query(
+			"SELECT count(*) = count(DISTINCT seq) AND min(seq) = min(seq) FILTER (WHERE kind = 'run_started') FROM approval.trace('run')"
+		)->value,
+		't',
+		"$name: what comes is numbered after what was");
 	is( $alice->query(
 			"SELECT * FROM approval.reconcile('$request{unknown}{id}', 'failed')"
 		)->verdict,
