@@ -227,14 +227,34 @@ SELECT is(t.says('agent', format('approval.cancel_run(''d4'', token => %L)', t.t
 SELECT is(string_agg(run_id || ' ' || status, ', ' ORDER BY depth), 'top running, d2 running, d3 running, d4 cancelled, d5 cancelled, d6 cancelled, d7 cancelled, d8 cancelled', 'with all below it') FROM approval.runs WHERE root_run_id = 'top';
 SELECT is((t.stored(:'deep')).status, 'cancelled', 'and their calls');
 
--- Tenants.
-SELECT approval.register_login(t.login('agent'), 'service', 'agent:refunds', '{"",acme}') IS NOT NULL AS done \g /dev/null
-SELECT is(t.row('agent', $$approval.start_run('conv a', 'a', tenant => 'acme')$$) ->> 'tenant', 'acme', 'ids and conversations are a tenant''s own');
-SELECT is(t.says('alice', $$approval.run_of('a', tenant => 'acme')$$), '42501', 'another tenant''s is out of reach');
-SELECT is_empty($$SELECT FROM t.as('alice', 'approval.cancel_run(''x'', tenant => ''acme'')') AS a WHERE a.code <> '42501'$$, 'for every verb');
-SET ROLE approval_owner;
-SELECT is((SELECT count(*) FROM pg_class WHERE relnamespace = 'approval'::regnamespace AND relname = 'runs'), 1::bigint, 'the table is there');
-RESET ROLE;
+-- Tenants: another tenant's run is no different from one that is missing.
+DO $$
+DECLARE
+	r record;
+BEGIN
+	FOR r IN SELECT t || '_' || role AS who, role, t AS tenant FROM unnest(ARRAY['acme', 'globex']) AS t, unnest(ARRAY['requester', 'approver', 'executor', 'auditor']) AS role LOOP
+		EXECUTE format('CREATE ROLE %I LOGIN', t.login(r.who));
+		EXECUTE format('GRANT %I TO %I', 'approval_' || r.role, t.login(r.who));
+		PERFORM approval.register_login(t.login(r.who), 'person', 'user:' || r.who, ARRAY[r.tenant]);
+	END LOOP;
+END
+$$;
+SELECT t.row('globex_requester', $$approval.start_run('theirs', 'theirs')$$) IS NOT NULL AS done \g /dev/null
+SELECT t.row('globex_requester', $$approval.claim_run('theirs')$$) ->> 'token' AS theirs \gset
+SELECT t.row('globex_requester', format('approval.attach_handle(''theirs'', %L, ''n8n'', ''theirs'')', :'theirs')) ->> 'secret' AS their_secret \gset
+CREATE TABLE t.tried AS SELECT who, call, n, a.* FROM (VALUES
+	('requester', 'claim_run(%1$L)'), ('requester', 'claim_run(%1$L, token => %2$L)'), ('requester', 'release_run(%1$L, %2$L)'), ('requester', 'next_iteration(%1$L, %2$L)'),
+	('requester', 'complete_run(%1$L, %2$L, ''x'')'), ('requester', 'fail_run(%1$L, %2$L, ''x'')'), ('requester', 'cancel_run(%1$L, token => %2$L)'), ('approver', 'cancel_run(%1$L)'),
+	('requester', 'attach_handle(%1$L, %2$L, ''s'', ''h'')'), ('requester', 'record_step(%1$L, %2$L, ''s'', ''note'')'), ('executor', 'record_step(%1$L, %2$L, ''s'', ''note'')'),
+	('requester', 'start_run(''c'', parent_run_id => %1$L, parent_token => %2$L)'), ('requester', 'run_of(%1$L)'), ('approver', 'run_of(%1$L)'), ('auditor', 'run_of(%1$L)'),
+	('requester', 'trace(%1$L)'), ('approver', 'trace(%1$L)'), ('auditor', 'timeline(%1$L)'), ('auditor', 'trace_otlp(%1$L)'),
+	('requester', 'callback(''n8n'', %1$L, %3$L, ''succeeded'')'), ('executor', 'callback(''n8n'', %1$L, %3$L, ''succeeded'')')) AS v(who, call),
+	unnest(ARRAY['theirs', 'nowhere']) AS n, LATERAL t.as('acme_' || who, 'approval.' || format(call, n, :'theirs', :'their_secret')) AS a;
+SELECT is(replace(x.code || x.detail, 'theirs', ''), replace(m.code || m.detail, 'nowhere', ''), format('%s: %s', x.who, x.call)) FROM t.tried x JOIN t.tried m USING (who, call) WHERE x.n = 'theirs' AND m.n = 'nowhere' ORDER BY x.call;
+SELECT is_empty($$SELECT call FROM t.tried WHERE detail::json ->> 'reason' <> 'not_found' OR code = '00000'$$, 'and that is not_found');
+SELECT is((SELECT string_agg(kind, ' ' ORDER BY seq) FROM approval.steps WHERE run_id = 'theirs'), 'run_started run_claimed handle_attached', 'nothing has happened to it');
+SELECT is((t.as('acme_auditor', format('(SELECT * FROM approval.%I)', v))).rows, NULL, 'nothing of it in ' || v) FROM unnest(ARRAY['run_list', 'handle_list']) AS v;
+SELECT is(t.row('acme_requester', $$approval.start_run('theirs', 'theirs')$$) ->> 'tenant', 'acme', 'its names are free in another tenant');
 
 -- The table of moves is that of the code.
 SELECT set_eq($$SELECT coalesce(from_status, '') || '>' || to_status FROM approval.run_transitions()$$,
