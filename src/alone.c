@@ -25,6 +25,7 @@
 
 #include "alone.h"
 #include "compat.h"
+#include "settings.h"
 
 static ExecutorRun_hook_type previous_run = NULL;
 
@@ -165,4 +166,19 @@ alone_in_transaction(bool spi_active, Node *function)
 		!IsInTransactionBlock(true) &&
 		GetCurrentTransactionNestLevel() == 1 &&
 		portal_is_single(function);
+}
+
+/*
+ * For what must not be rolled back once it was answered: the transaction has to
+ * end with this statement, in a pipeline too.
+ */
+bool
+alone_commits(bool spi_active, Node *function)
+{
+	if (!setting_commit_first)
+		return true;
+	if (!alone_in_transaction(spi_active, function))
+		return false;
+	MyXactFlags |= XACT_FLAGS_NEEDIMMEDIATECOMMIT;
+	return true;
 }

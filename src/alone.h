@@ -13,5 +13,6 @@
 extern void alone_init(void);
 extern bool alone_spi_active(void);
 extern bool alone_in_transaction(bool spi_active, Node *function);
+extern bool alone_commits(bool spi_active, Node *function);
 
 #endif							/* APPROVAL_ALONE_H */

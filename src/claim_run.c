@@ -75,6 +75,7 @@ approval_claim_run(PG_FUNCTION_ARGS)
 
 	run_begin(&run_call, fcinfo, "claim_run", 4);
 	run_lock_own(&run_call);
+	call_force_sync();
 	if (run_call.run->status == RUN_LIMIT)
 		run_refuse(&run_call, REASON_ITERATION_LIMIT);
 	if (!run_status_live(run_call.run->status))

@@ -67,6 +67,17 @@ report_again(Call *call, Outcome outcome, const text *result)
 	return call_refuse(call, REASON_OUTCOME_CONFLICT);
 }
 
+/* The same report once more, whatever the registry thinks of such a result by now. */
+static bool
+said_before(const Request *request, Outcome outcome, const text *result)
+{
+	if (request->nulls[REQ_COMPLETED_AT] || !same_result(request, result))
+		return false;
+	return request->outcome == outcome ||
+		(request->outcome == OUTCOME_UNKNOWN && outcome == OUTCOME_SUCCEEDED &&
+		 request_text_is(request, REQ_CAUSE, CAUSE_BAD_RESULT));
+}
+
 /* What the tool calls a success must have the result of one. */
 static bool
 good_enough(const Call *call, Outcome outcome, const text *result, BadResult *bad)
@@ -107,6 +118,8 @@ complete(Call *call)
 	result = args_json(fcinfo, 4);
 	if (!permit_lock(call, &attempt, 5))
 		return STEP_REFUSED;
+	if (said_before(call->request, outcome, result))
+		return STEP_UNCHANGED;
 	if (!good_enough(call, outcome, result, &bad))
 		outcome = OUTCOME_UNKNOWN;
 	step = report_again(call, outcome, result);

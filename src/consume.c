@@ -141,20 +141,15 @@ inside_database(const Call *call, const Registered *registered)
 }
 
 /*
- * An effect outside the database must not be followed by a rollback, so the
- * transaction has to end with this statement, in a pipeline too.  Inside the
+ * An effect outside the database must not be followed by a rollback.  Inside the
  * database, effect and consumption stand or fall together in the caller's
  * transaction.
  */
 static bool
 commits_first(const Call *call, const Registered *registered)
 {
-	if (!setting_commit_first || inside_database(call, registered))
-		return true;
-	if (!alone_in_transaction(call->spi_active, call->fcinfo->flinfo->fn_expr))
-		return false;
-	MyXactFlags |= XACT_FLAGS_NEEDIMMEDIATECOMMIT;
-	return true;
+	return inside_database(call, registered) ||
+		alone_commits(call->spi_active, call->fcinfo->flinfo->fn_expr);
 }
 
 /* In the order of the contract: state, deadline, action, digest, policy. */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * diagram.c
- *	  diagram_text and timeline_format, for timeline().
+ *	  diagram_text, plain_text and timeline_format, for timeline().
  *
  *-------------------------------------------------------------------------
  */
@@ -15,6 +15,7 @@
 #include "errors.h"
 
 PG_FUNCTION_INFO_V1(approval_diagram_text);
+PG_FUNCTION_INFO_V1(approval_plain_text);
 PG_FUNCTION_INFO_V1(approval_timeline_format);
 
 static bool
@@ -48,6 +49,30 @@ approval_diagram_text(PG_FUNCTION_ARGS)
 			appendStringInfoChar(&out, *p);
 		else
 			appendStringInfo(&out, "#%u;", blank_char(c) ? 0xFFFD : (unsigned int) c);
+	}
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
+}
+
+/* plain_text(text): on one line, and nothing in it that leaves no mark */
+Datum
+approval_plain_text(PG_FUNCTION_ARGS)
+{
+	char	   *content;
+	const char *p;
+	int			len;
+	StringInfoData out;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	content = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	initStringInfo(&out);
+	for (p = content; *p; p += len)
+	{
+		len = pg_utf_mblen((const unsigned char *) p);
+		if (*p != ' ' && blank_char(utf8_to_unicode((const unsigned char *) p)))
+			appendStringInfoString(&out, "\xEF\xBF\xBD");
+		else
+			appendBinaryStringInfo(&out, p, len);
 	}
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
 }

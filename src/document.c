@@ -7,9 +7,12 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "utils/builtins.h"
 #include "utils/datetime.h"
+#include "utils/memutils.h"
 #include "utils/numeric.h"
+#include "utils/resowner.h"
 #include "utils/timestamp.h"
 
 #include "args.h"
@@ -38,6 +41,44 @@ document_read(const text *json, char **canonical, CanonicalError *error)
 	if (canonical)
 		*canonical = out.data;
 	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(out.data)));
+}
+
+/*
+ * JSON that came from somewhere, as jsonb; NULL for what has none, such as a number
+ * that is out of range or a zero byte.  A report must not fail for that.
+ */
+Jsonb *
+document_loose(const text *json)
+{
+	char	   *string = text_to_cstring(json);
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	Jsonb	   *volatile document = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		document = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(string)));
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_DATA_EXCEPTION &&
+			ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_PROGRAM_LIMIT_EXCEEDED)
+			PG_RE_THROW();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		document = NULL;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return document;
 }
 
 /* Always false, so that it can be returned. */

@@ -29,6 +29,7 @@ typedef struct Names
 } Names;
 
 extern Jsonb *document_read(const text *json, char **canonical, CanonicalError *error);
+extern Jsonb *document_loose(const text *json);
 extern bool document_problem(Problem *problem, const char *place, const char *text);
 extern char *document_place(const char *parent, const char *member);
 extern JsonbValue *document_member(JsonbContainer *object, const char *name);

@@ -40,12 +40,10 @@ journal_kind(RunStatus status)
 	}
 }
 
-/* A run that is locked. */
+/* A run that is locked, without its calls. */
 static void
 end_one(const Call *call, Run *run, RunStatus status, const char *reason)
 {
-	OpenCalls	open = {.now = call->now};
-
 	run_move(run, status);
 	run_set_text(run, RUNC_REASON, reason);
 	run_set_time(run, RUNC_ENDED_AT, call->now);
@@ -53,8 +51,6 @@ end_one(const Call *call, Run *run, RunStatus status, const char *reason)
 	run_write(run);
 	step_journal(call, run, journal_kind(status), NULL,
 				 status == RUN_COMPLETED ? NULL : reason ? reason : run_status_word(status));
-	run_open_calls(run, &open);
-	run_withdraw_calls(call, &open);
 	notify_run(call->tenant, run_text(run, RUNC_RUN_ID), run_status_word(status), run_status_word(status));
 }
 
@@ -71,45 +67,74 @@ keep_name(TupleTableSlot *slot, void *arg)
 	return true;
 }
 
-/* Level by level, so that a run is always locked before those below it. */
-static void
-end_children(const Call *call, const char *run_id)
+/*
+ * The live runs below it, locked level by level, so that a run always is before
+ * those below it.  One that has been started since the snapshot of this
+ * transaction is for a new transaction to end.
+ */
+static List *
+lock_below(const Call *call, const char *run_id)
 {
-	List	   *parents = list_make1(pstrdup(run_id));
+	List	   *above = list_make1(pstrdup(run_id));
+	List	   *locked = NIL;
 	Relation	runs = table_of_ours(OWN_RUNS, AccessShareLock);
 
-	while (parents != NIL)
+	while (above != NIL)
 	{
-		List	   *children = NIL;
+		List	   *below = NIL;
 		ListCell   *cell;
 		Datum		keys[2];
 
 		keys[0] = CStringGetTextDatum(call->tenant);
-		foreach(cell, parents)
+		foreach(cell, above)
 		{
 			keys[1] = CStringGetTextDatum((char *) lfirst(cell));
-			table_visit(runs, OWN_RUNS_CHILDREN, keys, 2, GetLatestSnapshot(), keep_name, &children);
+			table_visit(runs, OWN_RUNS_CHILDREN, keys, 2, GetLatestSnapshot(), keep_name, &below);
 		}
-		foreach(cell, children)
+		foreach(cell, below)
 		{
-			Run		   *child = run_find(call->tenant, lfirst(cell), TABLE_LOCK_WAIT);
+			Run		   *run = run_find(call->tenant, lfirst(cell), TABLE_LOCK_WAIT);
 
 			CHECK_FOR_INTERRUPTS();
-			if (child && run_status_live(child->status))
-				end_one(call, child, RUN_CANCELLED, "the run above it has ended");
+			if (run)
+				locked = lappend(locked, run);
+			else
+				errors_raise_serialization();
 		}
-		parents = children;
+		above = below;
 	}
 	table_close(runs, NoLock);
+	return locked;
 }
 
-/* Ends the run that is locked, and everything below it. */
+/*
+ * Ends the run that is locked, and everything below it.  An answer has to wait
+ * for whatever waits for a person; other ends do not.  Requests are locked
+ * after all runs and in the order of their ids, as everywhere.
+ */
 void
 end_run(RunCall *run_call, RunStatus status, const char *reason)
 {
+	const Call *call = &run_call->call;
+	List	   *below = lock_below(call, run_call->run_id);
+	OpenCalls	open = {.now = call->now};
+	ListCell   *cell;
+
+	run_open_calls(run_call->run, &open);
+	foreach(cell, below)
+		run_add_open_calls(lfirst(cell), &open);
+	if (status == RUN_COMPLETED && open.pending > 0)
+		run_refuse_paused(run_call, &open);
 	call_force_sync();
-	end_one(&run_call->call, run_call->run, status, reason);
-	end_children(&run_call->call, run_call->run_id);
+	end_one(call, run_call->run, status, reason);
+	foreach(cell, below)
+	{
+		Run		   *run = lfirst(cell);
+
+		if (run_status_live(run->status))
+			end_one(call, run, RUN_CANCELLED, "the run above it has ended");
+	}
+	run_withdraw_calls(call, &open);
 }
 
 /* The same report of who held the run when it ended is no error. */
@@ -146,7 +171,6 @@ Datum
 approval_complete_run(PG_FUNCTION_ARGS)
 {
 	RunCall		run_call;
-	OpenCalls	open = {0};
 	char	   *answer;
 
 	run_begin(&run_call, fcinfo, "complete_run", 3);
@@ -155,10 +179,6 @@ approval_complete_run(PG_FUNCTION_ARGS)
 		return run_answer(&run_call);
 	if (blank_text(answer))
 		run_refuse(&run_call, REASON_EMPTY_RESULT);
-	open.now = run_call.call.now;
-	run_open_calls(run_call.run, &open);
-	if (open.pending > 0)
-		run_refuse_paused(&run_call, &open);
 	run_set_text(run_call.run, RUNC_ANSWER, answer);
 	end_run(&run_call, RUN_COMPLETED, NULL);
 	return run_answer(&run_call);

@@ -81,8 +81,8 @@
 	  "DETAIL names the problem. A verdict is approve or reject; arguments go with approve, a result with reject.") \
 	R(BAD_POLICY, "bad_policy", 422, "this is not an acceptable policy", \
 	  "DETAIL names the place.") \
-	R(COMMIT_FIRST, "commit_first", 422, "consume must commit before its permit is used", \
-	  "Call consume as one SELECT of plain columns, outside any transaction block, function or cursor.") \
+	R(COMMIT_FIRST, "commit_first", 422, "this call must commit before its answer is used", \
+	  "Call it as one SELECT of plain columns, outside any transaction block, function or cursor.") \
 	R(EMPTY_RESULT, "empty_result", 422, "the result is empty", \
 	  "An empty result is a failure of the tool: report it as one.") \
 	R(DEGRADED_RESULT, "degraded_result", 422, "the result is degraded", \

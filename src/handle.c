@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -236,7 +237,11 @@ approval_attach_handle(PG_FUNCTION_ARGS)
 	if (store_run(&insert_handle, values, nulls, SPI_OK_INSERT, 0) == 0)
 	{
 		if (!lock_stored(call, &handle))
+		{
+			if (!IsolationUsesXactSnapshot())
+				table_row_suppressed();
 			errors_raise_serialization();
+		}
 		if (handle.answered || strcmp(handle.run_id, run_call.run_id) != 0)
 			run_refuse(&run_call, REASON_HANDLE_CONFLICT);
 		handle.attached_at = call->now;
@@ -245,7 +250,7 @@ approval_attach_handle(PG_FUNCTION_ARGS)
 		values[4] = TimestampTzGetDatum(call->now);
 		update_stored(&renew_secret, values, nulls);
 	}
-	step_journal(call, run_call.run, STEP_HANDLE_ATTACHED, psprintf("%s %s", handle.system, handle.handle), NULL);
+	step_journal_of(call, run_call.run, STEP_HANDLE_ATTACHED, handle.system, handle.handle, NULL, NULL);
 	return answer(&run_call, &handle);
 }
 
@@ -292,9 +297,9 @@ apply(RunCall *run_call, Handle *handle, char *outcome, char *result, char *key)
 	handle->answered_by = pstrdup(call->caller->login);
 	handle->answered_at = call->now;
 	handle->answered = true;
-	step_journal_detail(call, run_call->run, STEP_CALLBACK, psprintf("%s %s", handle->system, handle->handle),
-						strcmp(outcome, "failed") == 0 ? "failed" : NULL,
-						psprintf("{\"outcome\":\"%s\",\"result\":%s}", outcome, result ? result : "null"));
+	step_journal_of(call, run_call->run, STEP_CALLBACK, handle->system, handle->handle,
+					strcmp(outcome, "failed") == 0 ? "failed" : NULL,
+					psprintf("{\"outcome\":\"%s\",\"result\":%s}", outcome, result ? result : "null"));
 	notify_run(call->tenant, handle->run_id, "callback", run_status_word(run_call->run->status));
 }
 

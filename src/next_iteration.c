@@ -3,12 +3,16 @@
  * next_iteration.c
  *	  next_iteration: once more round the loop, if the budget allows it.
  *
+ * What was counted must not be taken back by a rollback, or by a crash: as
+ * consume, it has to commit before its answer is used.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "utils/builtins.h"
 
+#include "alone.h"
 #include "args.h"
 #include "end_run.h"
 #include "step.h"
@@ -47,6 +51,17 @@ lock_above(RunCall *run_call, Path *path)
 			errors_raise_serialization();
 	}
 	path->count = count + 1;
+}
+
+static bool
+above_live(const Path *path)
+{
+	int			i;
+
+	for (i = 1; i < path->count; i++)
+		if (!run_status_live(path->runs[i]->status))
+			return false;
+	return true;
 }
 
 static bool
@@ -90,10 +105,15 @@ approval_next_iteration(PG_FUNCTION_ARGS)
 	lock_above(&run_call, &path);
 	run_lock_held(&run_call, 1);
 	path.runs[0] = run_call.run;
+	if (!above_live(&path))
+		run_refuse(&run_call, REASON_RUN_ENDED);
 	open.now = run_call.call.now;
 	run_open_calls(run_call.run, &open);
 	if (open.pending > 0)
 		run_refuse_paused(&run_call, &open);
+	if (!alone_commits(run_call.call.spi_active, fcinfo->flinfo->fn_expr))
+		run_refuse(&run_call, REASON_COMMIT_FIRST);
+	call_force_sync();
 	if (exhausted(&path))
 		end_run(&run_call, RUN_LIMIT, "the iterations are used up");
 	else

@@ -392,10 +392,11 @@ propose(Call *call)
 	if (!call_actor(call, ARG_REQUESTED_BY, false))
 		return STEP_REFUSED;
 	request_empty(request);
-	if (!may_join(call))
-		return STEP_REFUSED;
 	if (!take_action(call, request, &action, definition) || !take_arguments(call, request))
 		return STEP_REFUSED;
+	if (!may_join(call))
+		return call->refusal.reason == REASON_RUN_CLAIMED ? STEP_REFUSED :
+			refuse_new(call, request, &action, tool_call_id);
 	if (!admit(call, request, &action, at_least, admission))
 		return refuse_new(call, request, &action, tool_call_id);
 	ulid_generate(id);

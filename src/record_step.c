@@ -41,26 +41,22 @@ enum
 /* The longest a step may have taken. */
 #define LONGEST_STEP (INT64CONST(366) * USECS_PER_DAY)
 
-/* Of one step; the sum over nine million of them fits. */
+/* Of one step. */
 #define MOST_TOKENS INT64CONST(1000000000000)
+
+/* Of a cost, with its point. */
+#define COST_DIGITS 31
 
 #define ANSWER_COLUMNS 8
 
 static StepKind
 take_kind(FunctionCallInfo fcinfo)
 {
-#define OPEN_KIND(symbol, word, open) {word, open},
-	static const struct
-	{
-		const char *word;
-		bool		open;
-	}			kinds[] = {STEP_KINDS(OPEN_KIND)};
-#undef OPEN_KIND
 	char	   *kind = args_required(fcinfo, ARG_KIND, "kind", ARGS_KEY_LIMIT);
 	int			i;
 
-	for (i = 0; i < (int) lengthof(kinds); i++)
-		if (kinds[i].open && strcmp(kinds[i].word, kind) == 0)
+	for (i = 0; i < STEP_KIND_COUNT; i++)
+		if (strcmp(step_kind_word(i), kind) == 0 && step_kind_open(kind))
 			return (StepKind) i;
 	args_bad_value("kind", "One of model_call, tool_call, retrieval, workflow and note.");
 }
@@ -114,8 +110,9 @@ take_cost(FunctionCallInfo fcinfo)
 	if (PG_ARGISNULL(ARG_COST))
 		return NULL;
 	cost = PG_GETARG_NUMERIC(ARG_COST);
-	if (numeric_is_nan(cost) || numeric_is_inf(cost) || below_zero(cost))
-		args_bad_value("cost", "A finite amount of at least 0.");
+	if (numeric_is_nan(cost) || numeric_is_inf(cost) || below_zero(cost) ||
+		strlen(numeric_normalize(cost)) > COST_DIGITS)
+		args_bad_value("cost", "A finite amount of at least 0, of at most 30 digits.");
 	return cost;
 }
 
@@ -143,8 +140,8 @@ sound_evidence(const text *detail)
 
 	if (detail == NULL)
 		return false;
-	json = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text_to_cstring(detail))));
-	if (!JB_ROOT_IS_OBJECT(json))
+	json = document_loose(detail);
+	if (json == NULL || !JB_ROOT_IS_OBJECT(json))
 		return false;
 	chunks = document_member(&json->root, "chunks");
 	if (chunks == NULL || chunks->type != jbvBinary || !JsonContainerIsArray(chunks->val.binary.data))
@@ -168,7 +165,10 @@ set_detail(Call *call, StepRow *row, StepKind kind)
 		step_set(row, STEP_DETAIL, PointerGetDatum(detail));
 }
 
-/* A call of this run: an action is told apart from one that no gate has seen. */
+/*
+ * A call of this run, of the tool that the step names: an action is told apart
+ * from one that no gate has seen.
+ */
 static void
 set_request(RunCall *run_call, StepRow *row)
 {
@@ -186,6 +186,10 @@ set_request(RunCall *run_call, StepRow *row)
 		call_refuse(call, REASON_NOT_FOUND);
 		errors_raise(&call->refusal);
 	}
+	if (row->nulls[STEP_NAME])
+		step_set(row, STEP_NAME, request->values[REQ_TOOL]);
+	else if (!request_text_is(request, REQ_TOOL, TextDatumGetCString(row->values[STEP_NAME])))
+		args_bad_value("name", "With a request, the tool that the request is for.");
 	step_set(row, STEP_REQUEST_ID, UlidPGetDatum(args_id(fcinfo, ARG_REQUEST_ID, "request_id")));
 }
 
@@ -237,7 +241,7 @@ set_parent(RunCall *run_call, StepRow *row)
 	if (!trace_parse(header, &context))
 		args_bad_value("traceparent", "A header of W3C Trace Context: 00-<32 hexadecimal digits>-<16 of them>-<2 of them>, in lower case.");
 	if (!run_text_is(run, RUNC_TRACE_ID, context.trace_id))
-		step_set_text(row, STEP_LINK, header);
+		step_set_text(row, STEP_LINK, trace_header(context.trace_id, context.span_id, context.flags));
 	else if (step == NULL && !run_text_is(run, RUNC_SPAN_ID, context.span_id) &&
 			 !set_parent_step(run, row, context.span_id))
 		step_set_text(row, STEP_PARENT_SPAN, context.span_id);

@@ -12,10 +12,7 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
-#include "utils/resowner.h"
 
 #include "args.h"
 #include "blank.h"
@@ -76,44 +73,6 @@ results_parse(JsonbContainer *results, Tool *tool, Problem *problem)
 	return true;
 }
 
-/*
- * The result as jsonb; NULL for JSON that has none, such as a number that is out
- * of range or a zero byte.  A report must not fail for that.
- */
-static Jsonb *
-safe_jsonb(const text *result)
-{
-	char	   *string = text_to_cstring(result);
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	Jsonb	   *json = NULL;
-
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		json = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(string)));
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_DATA_EXCEPTION &&
-			ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_PROGRAM_LIMIT_EXCEEDED)
-			PG_RE_THROW();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		json = NULL;
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	return json;
-}
-
 /* null, {}, [], and a text in which there is nothing to read. */
 static bool
 is_empty(Jsonb *json)
@@ -164,10 +123,14 @@ results_check(const Registered *registered, const text *result, bool always, Bad
 	}
 	if (conditions == 0 && !always)
 		return;
-	json = result ? safe_jsonb(result) : NULL;
+	json = result ? document_loose(result) : NULL;
 	if (result && json == NULL)
-		found_bad(bad, REASON_DEGRADED_RESULT, "the result cannot be looked into");
-	else if (json == NULL || is_empty(json))
+	{
+		if (conditions > 0)
+			found_bad(bad, REASON_DEGRADED_RESULT, "the result cannot be looked into");
+		return;
+	}
+	if (json == NULL || is_empty(json))
 		found_bad(bad, REASON_EMPTY_RESULT, "there is nothing in the result");
 	for (i = 0; bad->reason == REASON_NONE && i < registered->ntools; i++)
 		for (j = 0; bad->reason == REASON_NONE && j < registered->tools[i].nresults; j++)

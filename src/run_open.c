@@ -75,6 +75,14 @@ by_id(const void *a, const void *b)
 	return memcmp(a, b, sizeof(Ulid));
 }
 
+static void
+begin(OpenCalls *open)
+{
+	initStringInfo(&open->told);
+	open->pending = open->count = open->room = 0;
+	open->ids = NULL;
+}
+
 /* In the latest snapshot: what was proposed since an older one counts too. */
 static void
 look(OwnRelation index, const char *tenant, const char *key, OpenCalls *open)
@@ -82,32 +90,36 @@ look(OwnRelation index, const char *tenant, const char *key, OpenCalls *open)
 	Relation	requests = table_of_ours(OWN_REQUESTS, AccessShareLock);
 	Datum		keys[2];
 
-	initStringInfo(&open->told);
-	open->pending = open->count = open->room = 0;
-	open->ids = NULL;
 	keys[0] = CStringGetTextDatum(tenant);
 	keys[1] = CStringGetTextDatum(key);
 	table_visit(requests, index, keys, 2, GetLatestSnapshot(), visit, open);
 	table_close(requests, NoLock);
-	if (open->count > 1)
-		qsort(open->ids, open->count, sizeof(Ulid), by_id);
 }
 
 /*
- * Those of a run.  Before it was started anybody may have proposed under its id:
- * what another login asked for is not its call.
+ * Those of a run, beside what was found before.  Before it was started anybody
+ * may have proposed under its id: what another login asked for is not its call.
  */
 void
-run_open_calls(const Run *run, OpenCalls *open)
+run_add_open_calls(const Run *run, OpenCalls *open)
 {
 	open->owner = run_text(run, RUNC_LOGIN);
 	look(OWN_REQUESTS_RUN_OPEN, run_text(run, RUNC_TENANT), run_text(run, RUNC_RUN_ID), open);
+}
+
+/* Those of a run. */
+void
+run_open_calls(const Run *run, OpenCalls *open)
+{
+	begin(open);
+	run_add_open_calls(run, open);
 }
 
 /* Those of a conversation that wait; approved ones are not looked for. */
 void
 run_waiting_calls(const char *tenant, const char *conversation_id, OpenCalls *open)
 {
+	begin(open);
 	look(OWN_REQUESTS_WAITING, tenant, conversation_id, open);
 }
 
@@ -132,6 +144,8 @@ run_withdraw_calls(const Call *call, const OpenCalls *open)
 {
 	int			i;
 
+	if (open->count > 1)
+		qsort(open->ids, open->count, sizeof(Ulid), by_id);
 	for (i = 0; i < open->count; i++)
 	{
 		Call		one = *call;

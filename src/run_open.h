@@ -28,6 +28,7 @@ typedef struct OpenCalls
 
 extern RunStatus run_effective(const Run *run, TimestampTz now);
 extern void run_open_calls(const Run *run, OpenCalls *open);
+extern void run_add_open_calls(const Run *run, OpenCalls *open);
 extern void run_waiting_calls(const char *tenant, const char *conversation_id, OpenCalls *open);
 extern void run_withdraw_calls(const Call *call, const OpenCalls *open);
 

@@ -18,6 +18,7 @@
 #include "step.h"
 #include "subject.h"
 #include "trace_context.h"
+#include "turn.h"
 
 PG_FUNCTION_INFO_V1(approval_start_run);
 
@@ -70,15 +71,39 @@ set_trace(FunctionCallInfo fcinfo, Run *run, const Run *parent)
 	run_set_text(run, RUNC_PARENT_SPAN, header ? context.span_id : NULL);
 }
 
+static void
+conflict(RunCall *run_call, const char *problem)
+{
+	errors_member_constant(&run_call->call.refusal, "problem", problem);
+	run_refuse(run_call, REASON_RUN_CONFLICT);
+}
+
+/*
+ * Starts in one conversation take turns, each until its transaction ends, so that
+ * none reckons with what is left of a day while another one spends it.
+ */
+static void
+take_turn(RunCall *run_call, const char *conversation_id)
+{
+	const Call *call = &run_call->call;
+	Digest		what;
+
+	digest_start();
+	digest_add("start_run", sizeof("start_run"));
+	digest_add(call->tenant, strlen(call->tenant) + 1);
+	digest_add(conversation_id, strlen(conversation_id) + 1);
+	digest_finish(&what);
+	if (!turn_take(&what))
+		conflict(run_call, "another run of the conversation is being started");
+}
+
 /* The parent, locked: it has to be the caller's, and held. */
 static Run *
-lock_parent(RunCall *run_call, const char *parent_id, const char *parent_token)
+lock_parent(RunCall *run_call, const char *conversation_id, const char *parent_id, const char *parent_token)
 {
 	RunCall		parent = *run_call;
 	Reason		reason;
 
-	if (parent_token == NULL)
-		errors_raise_null("parent_token");
 	parent.run_id = parent_id;
 	run_lock_own(&parent);
 	reason = run_held(parent.run, parent_token, parent.call.now);
@@ -86,6 +111,8 @@ lock_parent(RunCall *run_call, const char *parent_id, const char *parent_token)
 		run_refuse(&parent, reason);
 	if (run_int(parent.run, RUNC_DEPTH) >= RUN_MOST_DEPTH)
 		args_bad_value("parent_run_id", "Runs nest no deeper than that.");
+	if (!run_text_is(parent.run, RUNC_CONVERSATION_ID, conversation_id))
+		conflict(&parent, "a child is of the conversation of its parent");
 	return parent.run;
 }
 
@@ -178,9 +205,16 @@ find_live(const Call *call, const char *conversation_id)
 	return run;
 }
 
+/* What a run that is to be started has to be told apart by. */
+typedef struct Wanted
+{
+	const char *conversation_id;
+	const char *parent_id;		/* NULL: none */
+} Wanted;
+
 /* The same run again, or why it cannot be started. */
 static Run *
-existing(RunCall *run_call, const Run *wanted)
+existing(RunCall *run_call, const Wanted *wanted)
 {
 	Call	   *call = &run_call->call;
 	Run		   *run = run_find(call->tenant, run_call->run_id, TABLE_NO_LOCK);
@@ -188,9 +222,9 @@ existing(RunCall *run_call, const Run *wanted)
 	if (run == NULL)
 		return NULL;
 	if (!run_text_is(run, RUNC_LOGIN, call->caller->login) ||
-		!run_text_is(run, RUNC_CONVERSATION_ID, run_text(wanted, RUNC_CONVERSATION_ID)) ||
-		run->nulls[RUNC_PARENT] != wanted->nulls[RUNC_PARENT] ||
-		(!run->nulls[RUNC_PARENT] && !run_text_is(run, RUNC_PARENT, run_text(wanted, RUNC_PARENT))))
+		!run_text_is(run, RUNC_CONVERSATION_ID, wanted->conversation_id) ||
+		run->nulls[RUNC_PARENT] != (wanted->parent_id == NULL) ||
+		(wanted->parent_id && !run_text_is(run, RUNC_PARENT, wanted->parent_id)))
 	{
 		errors_member_constant(&call->refusal, "problem", "the run_id stands for another run");
 		errors_member(&call->refusal, "run_id", run_call->run_id);
@@ -201,10 +235,10 @@ existing(RunCall *run_call, const Run *wanted)
 
 /* One live run a conversation; its children run beside it.  It may be the wanted one. */
 static void
-check_conversation(RunCall *run_call, const Run *wanted)
+check_conversation(RunCall *run_call, const Wanted *wanted)
 {
 	Call	   *call = &run_call->call;
-	const char *conversation_id = run_text(wanted, RUNC_CONVERSATION_ID);
+	const char *conversation_id = wanted->conversation_id;
 	OpenCalls	open = {.now = call->now,.login = call->caller->login};
 	Run		   *live = find_live(call, conversation_id);
 
@@ -220,23 +254,22 @@ check_conversation(RunCall *run_call, const Run *wanted)
 		run_refuse_paused(run_call, &open);
 	if (live == NULL)
 		return;
-	errors_member_constant(&call->refusal, "problem", "the conversation has a live run");
-	run_refuse(run_call, REASON_RUN_CONFLICT);
+	conflict(run_call, "the conversation has a live run");
 }
 
 /* A new row, or the one that was there; at once with somebody else it is his. */
 static void
-store(RunCall *run_call, Run *run, const Run *parent)
+store(RunCall *run_call, Run *run, const Run *parent, const Wanted *wanted)
 {
 	Call	   *call = &run_call->call;
 
 	if (!run_insert(run))
 	{
-		run_call->run = existing(run_call, run);
+		run_call->run = existing(run_call, wanted);
 		if (run_call->run)
 			return;
 		if (parent == NULL)
-			check_conversation(run_call, run);
+			check_conversation(run_call, wanted);
 		if (run_call->run)
 			return;
 		errors_raise_serialization();
@@ -253,8 +286,7 @@ approval_start_run(PG_FUNCTION_ARGS)
 {
 	RunCall		run_call = {0};
 	Call	   *call = &run_call.call;
-	char	   *conversation_id;
-	const char *parent_id;
+	Wanted		wanted;
 	const char *parent_token;
 	Run			run;
 	Run		   *parent = NULL;
@@ -262,26 +294,32 @@ approval_start_run(PG_FUNCTION_ARGS)
 
 	verb_begin(call, fcinfo, "start_run");
 	PreventCommandIfReadOnly(call->verb);
-	conversation_id = args_required(fcinfo, ARG_CONVERSATION_ID, "conversation_id", ARGS_KEY_LIMIT);
-	args_check_name("conversation_id", conversation_id, ARGS_KEY_LIMIT);
+	wanted.conversation_id = args_required(fcinfo, ARG_CONVERSATION_ID, "conversation_id", ARGS_KEY_LIMIT);
+	args_check_name("conversation_id", wanted.conversation_id, ARGS_KEY_LIMIT);
 	call_tenant(call, ARG_TENANT);
 	if (!call_actor(call, ARG_REQUESTED_BY, false))
 		errors_raise(&call->refusal);
 	run_call.run_id = take_run_id(fcinfo);
-	parent_id = args_name(fcinfo, ARG_PARENT, "parent_run_id");
+	wanted.parent_id = args_name(fcinfo, ARG_PARENT, "parent_run_id");
 	parent_token = args_text(fcinfo, ARG_PARENT_TOKEN, "parent_token", ARGS_KEY_LIMIT);
-	if (parent_id)
-		parent = lock_parent(&run_call, parent_id, parent_token);
+	if (wanted.parent_id && parent_token == NULL)
+		errors_raise_null("parent_token");
+	run_call.run = existing(&run_call, &wanted);
+	if (run_call.run)
+		return run_answer(&run_call);
+	if (wanted.parent_id)
+		parent = lock_parent(&run_call, wanted.conversation_id, wanted.parent_id, parent_token);
+	else
+	{
+		take_turn(&run_call, wanted.conversation_id);
+		call->now = GetCurrentTimestamp();
+		check_conversation(&run_call, &wanted);
+	}
+	if (run_call.run)
+		return run_answer(&run_call);
 	call->now = GetCurrentTimestamp();
 	run_empty(&run);
-	set_arguments(call, &run, run_call.run_id, conversation_id, parent);
-	run_call.run = existing(&run_call, &run);
-	if (run_call.run)
-		return run_answer(&run_call);
-	if (parent == NULL)
-		check_conversation(&run_call, &run);
-	if (run_call.run)
-		return run_answer(&run_call);
+	set_arguments(call, &run, run_call.run_id, wanted.conversation_id, parent);
 	most = budget(call, &run, parent);
 	if (most < 1)
 	{
@@ -291,6 +329,6 @@ approval_start_run(PG_FUNCTION_ARGS)
 	}
 	run_set(&run, RUNC_MAX_ITERATIONS, Int32GetDatum(most));
 	set_counters(call, &run);
-	store(&run_call, &run, parent);
+	store(&run_call, &run, parent, &wanted);
 	return run_answer(&run_call);
 }

@@ -12,6 +12,7 @@
 
 #include "access/table.h"
 #include "commands/sequence.h"
+#include "common/int.h"
 #include "utils/builtins.h"
 
 #include "step.h"
@@ -51,6 +52,21 @@ const char *
 step_kind_word(StepKind kind)
 {
 	return kind_words[kind];
+}
+
+/* Whether it is a kind that record_step() takes. */
+bool
+step_kind_open(const char *word)
+{
+#define STEP_KIND_OPEN(symbol, word, open) open,
+	static const bool open[STEP_KIND_COUNT] = {STEP_KINDS(STEP_KIND_OPEN)};
+#undef STEP_KIND_OPEN
+	int			i;
+
+	for (i = 0; i < STEP_KIND_COUNT; i++)
+		if (strcmp(kind_words[i], word) == 0)
+			return open[i];
+	return false;
 }
 
 void
@@ -97,11 +113,13 @@ step_insert(StepRow *row)
 	table_close(steps, NoLock);
 }
 
+/* Stops at the greatest number that there is. */
 static void
 add_count(int64 *sum, const TupleTableSlot *slot, StepColumn column)
 {
-	if (!slot->tts_isnull[column])
-		*sum += DatumGetInt64(slot->tts_values[column]);
+	if (!slot->tts_isnull[column] &&
+		pg_add_s64_overflow(*sum, DatumGetInt64(slot->tts_values[column]), sum))
+		*sum = PG_INT64_MAX;
 }
 
 static bool
@@ -135,14 +153,17 @@ step_sums(const Run *run, StepSums *sums)
 	table_close(steps, NoLock);
 }
 
-/* What a verb of ours did to the run; error: why it ended badly, or NULL; detail: JSON, or NULL. */
+/*
+ * What a verb of ours did to the run, or for another system; error: why it ended
+ * badly, detail: JSON, or NULL.
+ */
 void
-step_journal_detail(const Call *call, const Run *run, StepKind kind, const char *name, const char *error,
-					const char *detail)
+step_journal_of(const Call *call, const Run *run, StepKind kind, const char *system, const char *name,
+				const char *error, const char *detail)
 {
 	StepRow		row;
 
-	step_begin(&row, call, run, kind, STEP_OWN_SYSTEM);
+	step_begin(&row, call, run, kind, system);
 	step_set_text(&row, STEP_NAME, name);
 	step_set_text(&row, STEP_ERROR, error);
 	step_set_text(&row, STEP_DETAIL, detail);
@@ -152,5 +173,5 @@ step_journal_detail(const Call *call, const Run *run, StepKind kind, const char 
 void
 step_journal(const Call *call, const Run *run, StepKind kind, const char *name, const char *error)
 {
-	step_journal_detail(call, run, kind, name, error, NULL);
+	step_journal_of(call, run, kind, STEP_OWN_SYSTEM, name, error, NULL);
 }

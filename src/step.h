@@ -70,12 +70,13 @@ typedef struct StepSums
 
 extern void step_sums(const Run *run, StepSums *sums);
 extern const char *step_kind_word(StepKind kind);
+extern bool step_kind_open(const char *word);
 extern void step_begin(StepRow *row, const Call *call, const Run *run, StepKind kind, const char *system);
 extern void step_set_text(StepRow *row, StepColumn column, const char *value);
 extern void step_set(StepRow *row, StepColumn column, Datum value);
 extern void step_insert(StepRow *row);
-extern void step_journal_detail(const Call *call, const Run *run, StepKind kind, const char *name,
-								const char *error, const char *detail);
+extern void step_journal_of(const Call *call, const Run *run, StepKind kind, const char *system,
+							const char *name, const char *error, const char *detail);
 extern void step_journal(const Call *call, const Run *run, StepKind kind, const char *name, const char *error);
 
 #endif							/* APPROVAL_STEP_H */

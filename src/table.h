@@ -16,6 +16,8 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
+#include "compat.h"
+
 typedef enum ColumnType
 {
 	COLUMN_TEXT,
@@ -122,6 +124,7 @@ extern bool table_insert_new(Writer *writer, Relation relation, OwnRelation inde
 							 const Datum *values, const bool *nulls);
 extern void table_update(Writer *writer, Relation relation, ItemPointer tid,
 						 const Datum *values, const bool *nulls);
+pg_noreturn extern void table_row_suppressed(void);
 extern void table_write_end(Writer *writer);
 
 #endif							/* APPROVAL_TABLE_H */

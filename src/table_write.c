@@ -134,8 +134,8 @@ row_slot(Relation relation, const Datum *values, const bool *nulls)
 }
 
 /* A trigger of somebody's that skips our row must not go unnoticed. */
-static void
-row_suppressed(void)
+void
+table_row_suppressed(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
@@ -147,7 +147,7 @@ static void
 check_written(TupleTableSlot *slot)
 {
 	if (!ItemPointerIsValid(&slot->tts_tid))
-		row_suppressed();
+		table_row_suppressed();
 }
 
 void
@@ -222,7 +222,7 @@ before_insert(Writer *writer, ResultRelInfo *target, TupleTableSlot *slot)
 {
 	if (target->ri_TrigDesc && target->ri_TrigDesc->trig_insert_before_row &&
 		!ExecBRInsertTriggers(writer->estate, target, slot))
-		row_suppressed();
+		table_row_suppressed();
 	if (target->ri_RelationDesc->rd_att->constr)
 		ExecConstraints(target, slot, writer->estate);
 }

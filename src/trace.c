@@ -79,14 +79,13 @@ source_of_event(const char *kind)
 	return "request";
 }
 
+/* By its kind, which nobody but us can choose where it is not open. */
 static const char *
-source_of_step(const char *system, const char *kind)
+source_of_step(const char *kind)
 {
-	if (strcmp(system, STEP_OWN_SYSTEM) != 0)
-		return "step";
 	if (strcmp(kind, step_kind_word(STEP_HANDLE_ATTACHED)) == 0 || strcmp(kind, step_kind_word(STEP_CALLBACK)) == 0)
 		return "handle";
-	return "run";
+	return step_kind_open(kind) ? "step" : "run";
 }
 
 static void
@@ -251,7 +250,7 @@ visit_step(TupleTableSlot *slot, void *arg)
 	begin_row(trace);
 	for (i = 0; i < (int) lengthof(columns); i++)
 		copy(trace, columns[i][0], slot, columns[i][1]);
-	put_text(trace, OUT_SOURCE, source_of_step(slot_text(slot, STEP_SYSTEM), slot_text(slot, STEP_KIND)));
+	put_text(trace, OUT_SOURCE, source_of_step(slot_text(slot, STEP_KIND)));
 	if (!slot->tts_isnull[STEP_DURATION])
 		put(trace, OUT_DURATION, interval_of(DatumGetInt64(slot->tts_values[STEP_DURATION])), false);
 	put_spans(trace, slot);

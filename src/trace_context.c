@@ -12,6 +12,8 @@
  */
 #include "postgres.h"
 
+#include <inttypes.h>
+
 #include "trace_context.h"
 
 /* An odd number and its inverse modulo 2^64. */
@@ -91,7 +93,8 @@ span_number(const char *span)
 void
 trace_step_span(const char *run_span, int64 seq, char out[SPAN_ID_LEN + 1])
 {
-	snprintf(out, SPAN_ID_LEN + 1, "%016" INT64_MODIFIER "x", span_number(run_span) + (uint64) seq * SPREAD);
+	snprintf(out, SPAN_ID_LEN + 1, "%016" PRIx64,
+			 (uint64_t) (span_number(run_span) + (uint64) seq * SPREAD));
 }
 
 /* The number of the step that the span would be of; false if there can be none. */

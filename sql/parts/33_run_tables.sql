@@ -82,9 +82,8 @@ CREATE TABLE approval.steps (
 	CONSTRAINT steps_pkey PRIMARY KEY (tenant, run_id, seq)
 );
 
-/* calls of tools that no gate has seen, for the view capabilities */
-CREATE INDEX steps_ungated ON approval.steps (tenant, at)
-	WHERE kind = 'tool_call' AND request_id IS NULL;
+/* calls of tools, for the view capabilities */
+CREATE INDEX steps_tools ON approval.steps (tenant, at) WHERE kind = 'tool_call';
 
 CREATE TABLE approval.handles (
 	tenant			pg_catalog.text COLLATE pg_catalog."C" NOT NULL,

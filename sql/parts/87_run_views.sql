@@ -15,8 +15,8 @@ SELECT r.tenant, r.run_id, r.conversation_id, r.parent_run_id, r.root_run_id, r.
 	   r.claimed_at, r.lease_until, r.started_at, r.iterated_at, r.ended_at, r.ended_by, r.answer,
 	   r.trace_id, r.span_id, r.parent_span_id
   FROM approval.runs r
- CROSS JOIN LATERAL (SELECT COALESCE(pg_catalog.sum(t.input_tokens), 0)::pg_catalog.int8 AS input_tokens,
-							COALESCE(pg_catalog.sum(t.output_tokens), 0)::pg_catalog.int8 AS output_tokens,
+ CROSS JOIN LATERAL (SELECT LEAST(COALESCE(pg_catalog.sum(t.input_tokens), 0), 9223372036854775807)::pg_catalog.int8 AS input_tokens,
+							LEAST(COALESCE(pg_catalog.sum(t.output_tokens), 0), 9223372036854775807)::pg_catalog.int8 AS output_tokens,
 							COALESCE(pg_catalog.sum(t.cost), 0) AS cost
 					   FROM approval.steps t
 					  WHERE t.tenant OPERATOR(pg_catalog.=) r.tenant AND t.run_id OPERATOR(pg_catalog.=) r.run_id) s
@@ -43,6 +43,11 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_diagram_text'
 REVOKE ALL ON FUNCTION approval.diagram_text FROM PUBLIC;
 COMMENT ON FUNCTION approval.diagram_text IS 'A text as it can stand in a Mermaid diagram: what could be syntax is a character entity, what leaves no mark the replacement character. NULL for NULL.';
 
+CREATE FUNCTION approval.plain_text(content pg_catalog.text) RETURNS pg_catalog.text
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_plain_text';
+REVOKE ALL ON FUNCTION approval.plain_text FROM PUBLIC;
+COMMENT ON FUNCTION approval.plain_text IS 'A text on one line: every character that leaves no mark, but for the blank, is the replacement character; so are line feeds and what changes the direction of writing. NULL for NULL.';
+
 CREATE FUNCTION approval.timeline_format(format pg_catalog.text) RETURNS pg_catalog.text
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'approval_timeline_format';
 REVOKE ALL ON FUNCTION approval.timeline_format FROM PUBLIC;
@@ -57,30 +62,32 @@ LANGUAGE sql VOLATILE PARALLEL UNSAFE
 BEGIN ATOMIC
 	WITH told AS (
 		SELECT t.*, pg_catalog.first_value(t.at) OVER (ORDER BY t.seq) AS zero,
-			   CASE t.source WHEN 'decision' THEN t.actor WHEN 'execution' THEN t.actor
-					WHEN 'handle' THEN pg_catalog.split_part(t.name, ' ', 1) WHEN 'step' THEN t.system
-					WHEN 'request' THEN t.actor ELSE t.trace_run_id END AS who,
-			   pg_catalog.concat_ws(' ', t.kind, CASE WHEN t.source OPERATOR(pg_catalog.<>) 'run' THEN t.name END,
+			   CASE WHEN t.source OPERATOR(pg_catalog.=) 'run' THEN 'run ' OPERATOR(pg_catalog.||) t.trace_run_id
+					WHEN t.source OPERATOR(pg_catalog.=) ANY ('{step,handle}'::pg_catalog.text[]) THEN 'system ' OPERATOR(pg_catalog.||) t.system
+					ELSE t.actor END AS who,
+			   'run ' OPERATOR(pg_catalog.||) t.trace_run_id AS whose,
+			   pg_catalog.concat_ws(' ', t.kind, t.name,
 					CASE WHEN t.status IS NOT NULL THEN '(' OPERATOR(pg_catalog.||) t.status OPERATOR(pg_catalog.||) ')' END,
 					CASE WHEN t.kind OPERATOR(pg_catalog.=) 'iteration' THEN t.iteration::pg_catalog.text END,
-					CASE WHEN t.kind OPERATOR(pg_catalog.=) 'child_started' THEN t.name END,
 					pg_catalog.round(EXTRACT(epoch FROM t.duration), 3)::pg_catalog.text OPERATOR(pg_catalog.||) ' s',
 					'failed: ' OPERATOR(pg_catalog.||) pg_catalog.left(t.error, 80)) AS what
 		  FROM approval.trace(timeline.run_id, timeline.tenant) t),
 	people AS (
-		SELECT p.who, pg_catalog.row_number() OVER (ORDER BY p.since) AS n
-		  FROM (SELECT o.who, pg_catalog.min(o.seq) AS since FROM told o GROUP BY o.who) p)
+		SELECT p.who, p.is_actor, pg_catalog.row_number() OVER (ORDER BY p.since) AS n
+		  FROM (SELECT o.who, o.source OPERATOR(pg_catalog.=) ANY ('{request,decision,execution}'::pg_catalog.text[]) AS is_actor,
+					   pg_catalog.min(o.seq) AS since FROM told o GROUP BY o.who, is_actor) p)
 	SELECT CASE (SELECT approval.timeline_format(timeline.format))
 		WHEN 'text' THEN pg_catalog.string_agg(
-			pg_catalog.format('%s %s %s: %s', pg_catalog.to_char(o.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+			pg_catalog.format('%s %s %s %s: %s', pg_catalog.to_char(o.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
 				pg_catalog.lpad('+' OPERATOR(pg_catalog.||) pg_catalog.round(EXTRACT(epoch FROM o.at OPERATOR(pg_catalog.-) o.zero), 3)::pg_catalog.text, 11),
-				o.who, o.what), E'\n' ORDER BY o.seq)
+				pg_catalog.rpad(o.source, 9), approval.plain_text(o.who), approval.plain_text(o.what)), E'\n' ORDER BY o.seq)
 		WHEN 'mermaid' THEN E'sequenceDiagram\n    participant gate\n'
-			OPERATOR(pg_catalog.||) (SELECT pg_catalog.string_agg(pg_catalog.format(E'    participant p%s as %s\n', p.n, approval.diagram_text(p.who)), '' ORDER BY p.n) FROM people p)
+			OPERATOR(pg_catalog.||) (SELECT pg_catalog.string_agg(pg_catalog.format(E'    %s p%s as %s\n',
+					CASE WHEN p.is_actor THEN 'actor' ELSE 'participant' END, p.n, approval.diagram_text(p.who)), '' ORDER BY p.n) FROM people p)
 			OPERATOR(pg_catalog.||) pg_catalog.string_agg(
-				CASE WHEN o.source OPERATOR(pg_catalog.=) ANY ('{request,decision,execution}'::pg_catalog.text[])
+				CASE WHEN w.is_actor
 					 THEN pg_catalog.format('    p%s->>gate: %s', w.n, approval.diagram_text(o.what))
-					 WHEN o.source OPERATOR(pg_catalog.=) 'run' OR r.n IS NULL OR r.n OPERATOR(pg_catalog.=) w.n
+					 WHEN o.source OPERATOR(pg_catalog.=) 'run' OR r.n IS NULL
 					 THEN pg_catalog.format('    Note over p%s: %s', w.n, approval.diagram_text(o.what))
 					 WHEN o.kind OPERATOR(pg_catalog.=) 'callback'
 					 THEN pg_catalog.format('    p%s-->>p%s: %s', w.n, r.n, approval.diagram_text(o.what))
@@ -88,11 +95,12 @@ BEGIN ATOMIC
 		END
 	  FROM told o
 	  JOIN people w ON w.who OPERATOR(pg_catalog.=) o.who
-	  LEFT JOIN people r ON r.who OPERATOR(pg_catalog.=) o.trace_run_id;
+	   AND w.is_actor OPERATOR(pg_catalog.=) (o.source OPERATOR(pg_catalog.=) ANY ('{request,decision,execution}'::pg_catalog.text[]))
+	  LEFT JOIN people r ON r.who OPERATOR(pg_catalog.=) o.whose AND NOT r.is_actor;
 END;
 REVOKE ALL ON FUNCTION approval.timeline FROM PUBLIC;
 COMMENT ON FUNCTION approval.timeline IS
-'trace() for people: format mermaid (a sequence diagram of the gate, the runs, people and systems, for mermaid.js) or text (a line each: time in UTC, seconds since the first, who, what). Required: run_id, format (22004 for NULL; 22023 for another format). Errors: PT404 not_found.';
+'trace() for people: format mermaid (a sequence diagram of the gate, the runs, actors and systems, for mermaid.js, whose maxTextSize has to be raised for a long one) or text (a line each: time in UTC, seconds since the first, source, who, what). Who is an actor for what happened at the gate, otherwise a run or a system, and then says so: no recorded text can pass for a decision. Required: run_id, format (22004 for NULL; 22023 for another format). Errors: PT404 not_found.';
 
 CREATE FUNCTION approval.otlp_attributes(members pg_catalog.jsonb) RETURNS pg_catalog.json
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -120,12 +128,13 @@ CREATE FUNCTION approval.trace_otlp(
 RETURNS pg_catalog.json
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
 BEGIN ATOMIC
-	WITH told AS MATERIALIZED (SELECT t.* FROM approval.trace(trace_otlp.run_id, trace_otlp.tenant) t),
+	WITH root AS MATERIALIZED (SELECT r.tenant, r.agent FROM approval.run_of(trace_otlp.run_id, trace_otlp.tenant) r),
+	told AS MATERIALIZED (SELECT t.* FROM approval.trace(trace_otlp.run_id, trace_otlp.tenant) t),
 	tree AS MATERIALIZED (
 		SELECT r.run_id, r.trace_id, r.span_id, r.parent_span_id, r.agent, r.status, r.conversation_id, r.started_at,
 			   r.ended_at, r.reason, r.iterations, r.max_iterations, r.input_tokens, r.output_tokens, r.cost
 		  FROM approval.run_list r
-		 WHERE r.tenant OPERATOR(pg_catalog.=) ((approval.run_of(trace_otlp.run_id, trace_otlp.tenant)).tenant)
+		 WHERE r.tenant OPERATOR(pg_catalog.=) (SELECT q.tenant FROM root q)
 		   AND r.run_id OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT DISTINCT o.trace_run_id FROM told o))),
 	spans AS (
 		SELECT 0 AS place, r.started_at AS since, pg_catalog.json_build_object(
@@ -201,12 +210,12 @@ BEGIN ATOMIC
 		 WHERE o.source OPERATOR(pg_catalog.=) 'step')
 	SELECT pg_catalog.json_build_object('resourceSpans', pg_catalog.json_build_array(pg_catalog.json_build_object(
 			'resource', pg_catalog.json_build_object('attributes', approval.otlp_attributes(pg_catalog.jsonb_build_object(
-				'service.name', COALESCE((SELECT r.agent FROM tree r WHERE r.run_id OPERATOR(pg_catalog.=) trace_otlp.run_id), 'approval')))),
+				'service.name', COALESCE(q.agent, 'approval')))),
 			'scopeSpans', pg_catalog.json_build_array(pg_catalog.json_build_object(
 				'scope', pg_catalog.json_build_object('name', 'approval', 'version',
 					(SELECT e.extversion FROM pg_catalog.pg_extension e WHERE e.extname OPERATOR(pg_catalog.=) 'approval')),
-				'spans', COALESCE(pg_catalog.json_agg(s.span ORDER BY s.since, s.place), '[]'::pg_catalog.json))))))
-	  FROM spans s;
+				'spans', (SELECT COALESCE(pg_catalog.json_agg(s.span ORDER BY s.since, s.place), '[]'::pg_catalog.json) FROM spans s))))))
+	  FROM root q;
 END;
 REVOKE ALL ON FUNCTION approval.trace_otlp FROM PUBLIC;
 COMMENT ON FUNCTION approval.trace_otlp IS
@@ -238,17 +247,23 @@ SELECT c.tenant, c.capability, c.owner, c.server, c.tool, c.class, p.tenant AS c
 				  FROM approval.requests r
 				 WHERE r.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
 				   AND r.id OPERATOR(pg_catalog.>=) approval.ulid_from(pg_catalog.statement_timestamp()
-						OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => COALESCE(pg_catalog.current_setting('approval.capability_days', true), '30')::pg_catalog.int4))
+						OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => COALESCE(NULLIF(pg_catalog.current_setting('approval.capability_days', true), ''), '30')::pg_catalog.int4))
 				 GROUP BY r.tenant, r.server, r.tool, r.requester_login, r.executor_login) g
 		 UNION ALL
-		SELECT s.tenant, 'step', s.system, s.name, s.login, s.login, pg_catalog.count(*), pg_catalog.count(*),
-			   pg_catalog.min(s.at), pg_catalog.max(s.at), NULL
-		  FROM approval.steps s
-		 WHERE s.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
-		   AND s.kind OPERATOR(pg_catalog.=) 'tool_call' AND s.request_id IS NULL AND s.name IS NOT NULL
-		   AND s.at OPERATOR(pg_catalog.>=) (pg_catalog.statement_timestamp()
-				OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => COALESCE(pg_catalog.current_setting('approval.capability_days', true), '30')::pg_catalog.int4))
-		 GROUP BY s.tenant, s.system, s.name, s.login) p
+		SELECT s.tenant, 'step', s.system, s.name, s.login, s.login, s.calls, s.calls, s.first_at, s.last_at,
+			   (SELECT t.capability FROM approval.tools t
+				 WHERE t.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[s.tenant, '*']) AND t.tool OPERATOR(pg_catalog.=) s.name AND t.capability IS NOT NULL
+				 ORDER BY t.server OPERATOR(pg_catalog.=) s.system DESC, t.tenant OPERATOR(pg_catalog.=) '*', t.retired_at DESC NULLS FIRST LIMIT 1)
+		  FROM (SELECT u.tenant, u.system, u.name, u.login, pg_catalog.count(*) AS calls,
+					   pg_catalog.min(u.at) AS first_at, pg_catalog.max(u.at) AS last_at
+				  FROM approval.steps u
+				  LEFT JOIN approval.requests g ON g.tenant OPERATOR(pg_catalog.=) u.tenant AND g.id OPERATOR(pg_catalog.=) u.request_id
+				 WHERE u.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
+				   AND u.kind OPERATOR(pg_catalog.=) 'tool_call' AND u.name IS NOT NULL
+				   AND g.status IS DISTINCT FROM 'consumed'
+				   AND u.at OPERATOR(pg_catalog.>=) (pg_catalog.statement_timestamp()
+						OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => COALESCE(NULLIF(pg_catalog.current_setting('approval.capability_days', true), ''), '30')::pg_catalog.int4))
+				 GROUP BY u.tenant, u.system, u.name, u.login) s) p
 	ON (c.tenant OPERATOR(pg_catalog.=) p.tenant
 		OR (c.tenant OPERATOR(pg_catalog.=) '*' AND NOT EXISTS (
 			SELECT FROM approval.tools o WHERE o.tenant OPERATOR(pg_catalog.=) p.tenant
@@ -257,7 +272,7 @@ SELECT c.tenant, c.capability, c.owner, c.server, c.tool, c.class, p.tenant AS c
 		OR (p.tool OPERATOR(pg_catalog.=) c.tool AND (p.capability IS NULL OR p.server OPERATOR(pg_catalog.=) c.server)))
  WHERE c.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants() OPERATOR(pg_catalog.||) '*'::pg_catalog.text)::pg_catalog.text[])
    AND c.capability IS NOT NULL AND c.retired_at IS NULL;
-COMMENT ON VIEW approval.capabilities IS 'For each capability its owner, its one active tool and the class of that, and every path by which it was called in the last approval.capability_days days: one row for each server, tool, proposing and executing login, with the number of calls and of those that were executed. via: request (through the gate), or step, a tool_call that an agent recorded without naming its request. bypass: NULL for a path through the owner''s tool; no gate, another tool (one that has, or had, this capability), another server (a tool of the same name that is not registered with a capability there). A capability that was not called has one row without a path.';
+COMMENT ON VIEW approval.capabilities IS 'For each capability its owner, its one active tool and the class of that, and every path by which it was called in the last approval.capability_days days: one row for each server, tool, proposing and executing login, with the number of calls and of those that were executed. via: request (through the gate), or step, a tool_call that an agent recorded without naming a request that was consumed. bypass: NULL for a path through the owner''s tool; no gate, another tool (one that has, or had, this capability), another server (a tool of the same name that is not registered with a capability there). A capability that was not called has one row without a path.';
 
 DO $do$
 DECLARE

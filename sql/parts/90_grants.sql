@@ -22,7 +22,7 @@ TO approval_requester, approval_approver;
 
 GRANT EXECUTE ON FUNCTION
 	approval.run_of, approval.trace, approval.timeline, approval.trace_otlp, approval.run_transitions,
-	approval.diagram_text, approval.timeline_format, approval.otlp_attributes, approval.unix_nano
+	approval.diagram_text, approval.plain_text, approval.timeline_format, approval.otlp_attributes, approval.unix_nano
 TO approval_requester, approval_approver, approval_executor, approval_auditor, approval_admin;
 
 GRANT EXECUTE ON FUNCTION

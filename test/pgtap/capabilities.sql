@@ -21,15 +21,20 @@ SELECT t.row('agent', $$approval.start_run('conv', 'r')$$) IS NOT NULL AS done \
 SELECT t.row('agent', $$approval.claim_run('r')$$) ->> 'token' AS token \gset
 SELECT t.row('agent', format('approval.record_step(''r'', %L, %L, ''tool_call'', name => %L)', :'token', system, name)) IS NOT NULL AS done FROM (VALUES ('billing', 'refund'), ('billing', 'refund'), ('n8n', 'refund'), ('billing', 'other')) AS v(system, name) \g /dev/null
 SELECT t.proposed(format('conversation_id => ''conv'', run_id => ''r'', run_token => %L, server => ''billing''', :'token')) AS gated \gset
+SELECT t.row('runner', format('approval.consume(%L, ''refund'', %L, ''y'', server => ''billing'')', :'gated', (t.stored(:'gated')).arguments)) IS NOT NULL AS done \g /dev/null
 SELECT t.row('agent', format('approval.record_step(''r'', %L, ''billing'', ''tool_call'', name => ''refund'', request_id => %L)', :'token', :'gated')) IS NOT NULL AS done \g /dev/null
+SELECT t.proposed(format('at_least => ''deny'', conversation_id => ''conv'', run_id => ''r'', run_token => %L, server => ''billing''', :'token')) AS denied \gset
+SELECT t.row('agent', format('approval.record_step(''r'', %L, ''lambda'', ''tool_call'', request_id => %L)', :'token', :'denied')) IS NOT NULL AS done \g /dev/null
 SELECT set_eq($$SELECT concat_ws(' ', via, called_server, called_tool, calls, bypass) FROM approval.capabilities WHERE capability = 'payments.refund' AND bypass IS NOT NULL$$,
-	ARRAY['request shadow refund 1 another server', 'step billing refund 2 no gate', 'step n8n refund 1 no gate'], 'what bypassed the owner stands out');
+	ARRAY['request shadow refund 1 another server', 'step billing refund 2 no gate', 'step n8n refund 1 no gate', 'step lambda refund 1 no gate'], 'what bypassed the owner stands out');
 
 -- A tool that took over: the calls of the old one are still calls of the capability.
 SELECT t.row('admin', $$approval.register_tool('refund_v2', 'action', '{"default_mode":"auto","capability":"payments.refund","owner":"team payments"}', server => 'billing', replaces => 'refund', replaces_server => 'billing')$$) IS NOT NULL AS done \g /dev/null
 SELECT t.call('refund_v2', 'billing') AS done \g /dev/null
 SELECT set_eq($$SELECT DISTINCT concat_ws(' ', tool, called_tool, coalesce(bypass, '-')) FROM approval.capabilities WHERE capability = 'payments.refund' AND via = 'request' AND called_server = 'billing'$$,
 	ARRAY['refund_v2 refund another tool', 'refund_v2 refund_v2 -'], 'after it was replaced');
+
+SELECT is((SELECT count(*) FROM approval.capabilities WHERE capability = 'payments.refund' AND via = 'step' AND called_tool = 'refund' AND bypass = 'no gate'), 3::bigint, 'a call of the tool before that no gate has seen still stands out');
 
 -- How far back.
 SET LOCAL approval.capability_days = 1;

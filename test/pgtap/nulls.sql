@@ -30,7 +30,7 @@ SELECT cmp_ok((SELECT count(*) FROM verbs), '>=', 33::bigint, 'all functions are
 
 -- For these a NULL is a document or a text that does not exist.
 CREATE TEMP VIEW null_is_a_value AS
-SELECT oid FROM functions WHERE proname IN ('caller_reads', 'diff', 'preview_diff', 'tool_words', 'find_tools', 'diagram_text', 'otlp_attributes', 'unix_nano');
+SELECT oid FROM functions WHERE proname IN ('caller_reads', 'diff', 'preview_diff', 'tool_words', 'find_tools', 'diagram_text', 'plain_text', 'otlp_attributes', 'unix_nano');
 
 -- A value that each type takes.
 CREATE FUNCTION t.sample(type oid) RETURNS text LANGUAGE sql STABLE
@@ -86,7 +86,7 @@ SELECT is_empty($$SELECT signature FROM verbs v WHERE 'timestamptz'::regtype = A
 SELECT is_empty($$SELECT signature FROM verbs v WHERE pronargs > 0 AND array_length(proargnames, 1) IS NULL$$, 'every argument has a name');
 SELECT is_empty($$SELECT signature FROM verbs WHERE proargnames[pronargs] <> 'tenant'
 	AND proname NOT IN ('errors', 'transitions', 'jcs', 'canonical', 'hash_action', 'hash_review', 'tool_digest', 'new_ulid', 'caller_tenants', 'caller_reads', 'register_login',
-		'ulid_from', 'diff', 'preview_diff', 'expire_due', 'wake_worker', 'worker_state', 'tool_words', 'inbox_page', 'diagram_text',
+		'ulid_from', 'diff', 'preview_diff', 'expire_due', 'wake_worker', 'worker_state', 'tool_words', 'inbox_page', 'diagram_text', 'plain_text',
 		'timeline_format', 'otlp_attributes', 'unix_nano', 'run_transitions')$$,
 	'tenant is the last argument of every verb');
 SELECT is_empty($$SELECT v.signature, k.word FROM verbs v, unnest(v.proargnames) n JOIN pg_get_keywords() k ON k.word = n

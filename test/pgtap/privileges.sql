@@ -20,7 +20,7 @@ INSERT INTO t.grants VALUES
 	('auditor', '{worker_state,oldest_transaction,verify_request,verify_policy,explain,simulate,inbox_page}'),
 	('admin', '{set_run_limits,register_login,register_tool,update_tool,set_rules,review_tool,retire_tool,freeze_tool,unfreeze_tool,freeze_tenant,unfreeze_tenant,add_member,remove_member,allow,disallow,expire_due,wake_worker,worker_state,oldest_transaction,explain,simulate,verify_request,verify_policy,inbox_page}');
 -- and what all of them may
-UPDATE t.grants SET functions = functions || '{request_of,request_for,pending,outcomes,channel,caller_tenants,caller_reads,errors,transitions,jcs,canonical,hash_action,hash_review,tool_digest,new_ulid,ulid_from,gate_reasons,diff,preview_diff,feed,caller_roles,tool_words,tools_for,find_tools,run_of,trace,timeline,trace_otlp,run_transitions,diagram_text,timeline_format,otlp_attributes,unix_nano}';
+UPDATE t.grants SET functions = functions || '{request_of,request_for,pending,outcomes,channel,caller_tenants,caller_reads,errors,transitions,jcs,canonical,hash_action,hash_review,tool_digest,new_ulid,ulid_from,gate_reasons,diff,preview_diff,feed,caller_roles,tool_words,tools_for,find_tools,run_of,trace,timeline,trace_otlp,run_transitions,diagram_text,plain_text,timeline_format,otlp_attributes,unix_nano}';
 
 SELECT set_eq(format($$SELECT p.proname::text FROM pg_proc p WHERE p.oid IN (SELECT objid FROM t.members WHERE class = 'pg_proc'::regclass)
 	AND p.oid NOT IN (SELECT oid FROM t.plumbing) AND has_function_privilege('approval_%s', p.oid, 'EXECUTE')$$, role),
@@ -105,7 +105,7 @@ SELECT is_empty($$SELECT what FROM t.members m WHERE class IN ('pg_class'::regcl
 	AND NOT (class = 'pg_class'::regclass AND (SELECT relkind FROM pg_class WHERE oid = objid) NOT IN ('r', 'v'))
 	AND NOT (class = 'pg_type'::regclass AND (SELECT typtype = 'b' AND typelem <> 0 OR typtype = 'c' AND relkind <> 'c'
 			 FROM pg_type t LEFT JOIN pg_class c ON c.oid = typrelid WHERE t.oid = objid))$$, 'every public object has a comment');
-SELECT is_empty($$SELECT what FROM t.members m JOIN pg_proc p ON p.oid = m.objid WHERE class = 'pg_proc'::regclass AND p.pronargs > p.pronargdefaults AND p.proname NOT IN ('caller_reads', 'diff', 'preview_diff', 'tool_words', 'find_tools', 'diagram_text', 'otlp_attributes', 'unix_nano')
+SELECT is_empty($$SELECT what FROM t.members m JOIN pg_proc p ON p.oid = m.objid WHERE class = 'pg_proc'::regclass AND p.pronargs > p.pronargdefaults AND p.proname NOT IN ('caller_reads', 'diff', 'preview_diff', 'tool_words', 'find_tools', 'diagram_text', 'plain_text', 'otlp_attributes', 'unix_nano')
 	AND p.oid NOT IN (SELECT oid FROM t.plumbing) AND p.proname NOT LIKE 'try\_%'
 	AND p.oid NOT IN (SELECT refobjid FROM pg_depend WHERE classid = 'pg_constraint'::regclass AND refclassid = 'pg_proc'::regclass) AND obj_description(p.oid) !~ '22004'$$, 'and what a NULL does');
 SELECT is_empty($$SELECT n, r FROM (SELECT (regexp_matches(obj_description(p.oid), 'PT(\d{3}) ([a-z_]+)', 'g')) FROM pg_proc p WHERE pronamespace = 'approval'::regnamespace) AS x(m),

@@ -60,6 +60,10 @@ SELECT is(r ->> 'attempt', '2', 'an idempotent tool may run again') FROM t.row('
 SELECT is(t.state(:'again'), 'consumed in_flight person', 'why it may run is as it was');
 SELECT is(t.says('runner', format('approval.complete(%L, ''run-1'', %L, ''succeeded'', ''{"receipt":"R-2","lines":[1]}'')', :'again', current_setting('t.again'))), 'ok', 'with a good result');
 SELECT is(t.state(:'again'), 'consumed succeeded person', 'it is a success');
+SELECT t.row('admin', $$approval.update_tool('refund', '{"results":[{"requires":"$.seal != null"}]}')$$) IS NOT NULL AS done \g /dev/null
+SELECT is(t.done(:'good', $$'succeeded', '{"receipt":"R-1","lines":[1]}'$$), 'ok', 'a report that was good enough is, sent again, no other one');
+SELECT is(t.state(:'good'), 'consumed succeeded person', 'whatever the registry says by now');
+SELECT is(t.valid('{"a":"\u0000"}', 'unknown'), 'ok', 'what cannot be looked into is not empty');
 SELECT is(ok, true, 'chain of ' || i) FROM unnest(ARRAY[:'bad', :'good', :'none', :'again']::approval.ulid[]) AS i, LATERAL approval.verify_request(i);
 
 SELECT * FROM finish();

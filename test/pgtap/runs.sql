@@ -57,20 +57,20 @@ SELECT is(t.says('agent', format('approval.%s', replace(call, 'TOKEN', token))),
 	'attach_handle(''a'', ''TOKEN'', ''s'', ''h'')', 'record_step(''a'', ''TOKEN'', ''s'', ''note'')', 'claim_run(''a'', token => ''TOKEN'')', 'cancel_run(''a'', token => ''TOKEN'')',
 	'propose(''x'', ''refund'', ''{}'', run_id => ''a'', run_token => ''TOKEN'')', 'start_run(''c'', parent_run_id => ''a'', parent_token => ''TOKEN'')']) AS call,
 	(VALUES ('another', repeat('0', 64), 'PT409 run_claimed'), ('an empty', '', 'PT409 run_claimed')) AS v(kind, token, expected);
-SELECT is(t.says('agent', $$approval.propose('x', 'refund', '{}', run_id => 'a')$$), 'PT409 run_claimed', 'propose without the token');
+SELECT is(t.says('agent', $$approval.propose('unused', 'refund', '{}', run_id => 'a')$$), 'PT409 run_claimed', 'propose without the token');
 SELECT is(t.says('agent', $$approval.cancel_run('a')$$), 'PT409 run_claimed', 'cancel without it');
 SELECT is(t.says('agent2', $$approval.propose('x', 'refund', '{}', run_id => 'a', run_token => 'x')$$), 'PT409 run_claimed', 'nobody else proposes in it');
 SELECT is(t.says('agent2', $$approval.propose('x', 'refund', '{}', run_id => 'nobody started it')$$), 'ok', 'an id without a run is a correlation id');
 SELECT is(r ->> 'token', t.tok('a'), 'the holder renews under its token') FROM t.row('agent', format('approval.claim_run(''a'', ''1 us'', %L)', t.tok('a'))) AS r;
 SELECT is(t.says('agent', format(call, t.tok('a'))), 'PT410 run_lease_expired', call) FROM unnest(ARRAY['approval.next_iteration(''a'', %L)',
-	'approval.propose(''x'', ''refund'', ''{}'', run_id => ''a'', run_token => %L)', 'approval.record_step(''a'', %L, ''s'', ''note'')', 'approval.complete_run(''a'', %L, ''x'')']) AS call;
+	'approval.propose(''unused'', ''refund'', ''{}'', run_id => ''a'', run_token => %L)', 'approval.record_step(''a'', %L, ''s'', ''note'')', 'approval.complete_run(''a'', %L, ''x'')']) AS call;
 SELECT is(t.says('agent', format('approval.claim_run(''a'', token => %L)', t.tok('a'))), 'ok', 'late it renews, if nobody was faster');
 SELECT t.row('agent', format('approval.claim_run(''a'', ''1 us'', %L)', t.tok('a'))) IS NOT NULL AS done \g /dev/null
 SELECT t.tok('a') AS zombie \gset
 SELECT is(r ->> 'fence', '2', 'after the lease another one claims it') FROM t.claim('a') AS r;
 SELECT isnt(t.tok('a'), :'zombie', 'with another token');
 SELECT is(t.says('agent', format(call, :'zombie')), 'PT409 run_claimed', 'the zombie: ' || call) FROM unnest(ARRAY['approval.next_iteration(''a'', %L)', 'approval.claim_run(''a'', token => %L)',
-	'approval.propose(''x'', ''refund'', ''{}'', run_id => ''a'', run_token => %L)', 'approval.record_step(''a'', %L, ''s'', ''note'')', 'approval.complete_run(''a'', %L, ''x'')',
+	'approval.propose(''unused'', ''refund'', ''{}'', run_id => ''a'', run_token => %L)', 'approval.record_step(''a'', %L, ''s'', ''note'')', 'approval.complete_run(''a'', %L, ''x'')',
 	'approval.fail_run(''a'', %L, ''x'')', 'approval.cancel_run(''a'', token => %L)']) AS call;
 SELECT is(t.says('agent', format('approval.release_run(''a'', %L)', t.tok('a'))), 'ok', 'given back');
 SELECT is(t.says('agent', format('approval.claim_run(''a'', token => %L)', t.tok('a'))), 'PT409 run_claimed', 'its token is of no more use');
@@ -83,7 +83,7 @@ SELECT t.held('b', ', max_iterations => 3') AS run \g /dev/null
 SELECT is(t.row('agent', format('approval.next_iteration(''b'', %L)', t.tok('b'))) ->> 'iterations', n::text, 'iteration ' || n) FROM generate_series(1, 3) AS n;
 SELECT ok(r ->> 'status' = 'iteration_limit_reached' AND r ->> 'iterations' = '3', 'the call past it ends the run') FROM t.row('agent', format('approval.next_iteration(''b'', %L)', t.tok('b'))) AS r;
 SELECT is(t.says('agent', format(call, t.tok('b'))), 'PT422 iteration_limit', call) FROM unnest(ARRAY['approval.next_iteration(''b'', %L)', 'approval.complete_run(''b'', %L, ''x'')', 'approval.claim_run(''b'', token => %L)',
-	'approval.fail_run(''b'', %L, ''x'')', 'approval.cancel_run(''b'', token => %L)', 'approval.record_step(''b'', %L, ''s'', ''note'')', 'approval.propose(''x'', ''refund'', ''{}'', run_id => ''b'', run_token => %L)']) AS call;
+	'approval.fail_run(''b'', %L, ''x'')', 'approval.cancel_run(''b'', token => %L)', 'approval.record_step(''b'', %L, ''s'', ''note'')', 'approval.propose(''unused'', ''refund'', ''{}'', run_id => ''b'', run_token => %L)']) AS call;
 SELECT is(t.says('agent', $$approval.claim_run('b')$$), 'PT422 iteration_limit', 'no claim resets it');
 SELECT is(t.row('agent', $$approval.start_run('conv b', 'b', max_iterations => 100)$$) ->> 'status', 'iteration_limit_reached', 'and no start');
 SELECT is(t.says('agent', $$approval.start_run('conv b', 'b2')$$), 'ok', 'the conversation is free for another run');
@@ -165,10 +165,11 @@ SELECT is((t.stored(i)).status || ' ' || (t.stored(i)).cause, expected, what)
 SELECT is(ok, true, 'chain of ' || i) FROM unnest(ARRAY[:'approved', :'waiting']::approval.ulid[]) AS i, LATERAL approval.verify_request(i);
 SELECT is((t.stored(:'used')).outcome, 'in_flight', 'and an execution is not touched');
 SELECT is(t.says('runner', format('approval.complete(%L, ''run-1'', %L, ''succeeded'')', :'used', t.token(:'used'))), 'ok', 'it reports after the end');
+SELECT is(t.row('agent', format('approval.propose(%L, ''refund'', %L, ''conv e'', run_id => ''e'', run_token => %L)', (t.stored(:'waiting')).tool_call_id, (t.stored(:'waiting')).arguments, t.tok('e'))) ->> 'status', 'cancelled', 'what was proposed before is answered with its row');
 SELECT is(r ->> 'reason', 'it broke', 'the same report again changes nothing') FROM t.row('agent', format('approval.fail_run(''e'', %L, ''it broke'')', t.tok('e'))) AS r;
 SELECT is(t.says('agent', format(call, t.tok('e'))), 'PT409 run_ended', call) FROM unnest(ARRAY['approval.fail_run(''e'', %L, ''another'')', 'approval.complete_run(''e'', %L, ''x'')', 'approval.next_iteration(''e'', %L)',
 	'approval.claim_run(''e'', token => %L)', 'approval.release_run(''e'', %L)', 'approval.cancel_run(''e'', token => %L)', 'approval.record_step(''e'', %L, ''s'', ''note'')', 'approval.attach_handle(''e'', %L, ''s'', ''h'')',
-	'approval.propose(''x'', ''refund'', ''{}'', run_id => ''e'', run_token => %L)', 'approval.start_run(''c'', parent_run_id => ''e'', parent_token => %L)']) AS call;
+	'approval.propose(''unused'', ''refund'', ''{}'', run_id => ''e'', run_token => %L)', 'approval.start_run(''c'', parent_run_id => ''e'', parent_token => %L)']) AS call;
 
 -- Answers in which there is nothing to read.
 SELECT t.held('blank') AS run \g /dev/null
@@ -208,6 +209,7 @@ SELECT t.child('grandkid', 'kid', ', max_iterations => 1') IS NOT NULL AS done \
 SELECT t.row('agent', format('approval.next_iteration(%L, %L)', run, t.tok(run))) IS NOT NULL AS done FROM unnest(ARRAY['root', 'kid', 'grandkid']) AS run \g /dev/null
 SELECT is(string_agg(run_id || ' ' || iterations, ', ' ORDER BY depth), 'root 3, kid 2, grandkid 1', 'an iteration counts for all above') FROM approval.runs WHERE root_run_id = 'root';
 SELECT is(t.row('agent', format('approval.next_iteration(''grandkid'', %L)', t.tok('grandkid'))) ->> 'status', 'iteration_limit_reached', 'its own limit');
+SELECT is(t.row('agent', format('approval.start_run(''conv root'', ''grandkid'', ''kid'', ''lost'')')) ->> 'status', 'iteration_limit_reached', 'started again it is what became of it');
 SELECT t.row('agent', format('approval.next_iteration(''root'', %L)', t.tok('root'))) IS NOT NULL AS done \g /dev/null
 SELECT is(t.row('agent', format('approval.next_iteration(''kid'', %L)', t.tok('kid'))) ->> 'status', 'iteration_limit_reached', 'or that of a parent');
 SELECT is(t.says('agent', format('approval.start_run(''conv root'', ''late'', ''root'', %L)', t.tok('root'))), 'PT422 iteration_limit', 'nothing is left for another');
@@ -215,14 +217,17 @@ SELECT is(t.says('agent', format('approval.complete_run(''root'', %L, ''done'')'
 SELECT t.held('top') AS run \g /dev/null
 CREATE OR REPLACE FUNCTION t.child(run text, parent text, more text DEFAULT '') RETURNS jsonb LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM t.row('agent', format('approval.start_run(%L, %L, %L, %L%s)', 'conv ' || run, run, parent, t.tok(parent), more));
+	PERFORM t.row('agent', format('approval.start_run(''conv top'', %L, %L, %L%s)', run, parent, t.tok(parent), more));
 	RETURN t.claim(run);
 END
 $$;
 SELECT t.child('d' || n, CASE n WHEN 2 THEN 'top' ELSE 'd' || n - 1 END) IS NOT NULL AS done FROM generate_series(2, 8) AS n \g /dev/null
-SELECT is(t.says('agent', format('approval.start_run(''deep'', ''d9'', ''d8'', %L)', t.tok('d8'))), '22023', 'eight deep and no deeper');
-SELECT t.in_run('d8') AS deep \gset
+SELECT is(t.says('agent', format('approval.start_run(''conv top'', ''d9'', ''d8'', %L)', t.tok('d8'))), '22023', 'eight deep and no deeper');
+SELECT is(t.says('agent', format('approval.start_run(''elsewhere'', ''d9'', ''d2'', %L)', t.tok('d2'))), 'PT409 run_conflict', 'and in one conversation');
+SELECT t.proposed(format('conversation_id => ''conv top'', run_id => ''d8'', run_token => %L', t.tok('d8'))) AS deep \gset
 SELECT is(t.run_status('top'), 'running', 'a child that waits does not stop its parents');
+SELECT is(t.says('agent', format('approval.complete_run(''top'', %L, ''done'')', t.tok('top'))), 'PT409 run_paused', 'but they have no answer before it has');
+SELECT is((t.stored(:'deep')).status, 'pending', 'and nothing is withdrawn');
 SELECT is(t.says('agent', format('approval.cancel_run(''d4'', token => %L)', t.tok('d4'))), 'ok', 'one in the middle ends');
 SELECT is(string_agg(run_id || ' ' || status, ', ' ORDER BY depth), 'top running, d2 running, d3 running, d4 cancelled, d5 cancelled, d6 cancelled, d7 cancelled, d8 cancelled', 'with all below it') FROM approval.runs WHERE root_run_id = 'top';
 SELECT is((t.stored(:'deep')).status, 'cancelled', 'and their calls');

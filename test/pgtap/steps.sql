@@ -44,8 +44,8 @@ SELECT is(t.step_says(format($$'s', 'note', parent_step => %L$$, p)), '22023', '
 -- Counters.
 SELECT t.step($$'openai', 'model_call', name => 'gpt-5', input_tokens => 100, output_tokens => 20, cost => 0.0077$$) AS done \g /dev/null
 SELECT ok(r ->> 'input_tokens' = '1000' AND r ->> 'output_tokens' = '100' AND r ->> 'cost' = '0.0200', 'are summed on the run') FROM t.row('agent', 'approval.run_of(''r'')') AS r;
-SELECT is(t.step_says(more), '22023', more) FROM unnest(ARRAY[$$'s', 'note', input_tokens => -1$$, $$'s', 'note', output_tokens => -1$$, $$'s', 'note', cost => -0.01$$, $$'s', 'note', cost => 'NaN'$$, $$'s', 'note', cost => 'Infinity'$$,
-	$$'s', 'note', input_tokens => 9223372036854775807$$, $$'s', 'note', duration => '-1 s'$$, $$'s', 'note', duration => '400 days'$$, $$'s', 'note', started_at => 'infinity'$$, $$'s', 'note', started_at => '1999-01-01'$$,
+SELECT is(t.step_says(more), '22023', more) FROM unnest(ARRAY[$$'s', 'note', input_tokens => -1$$, $$'s', 'note', output_tokens => -1$$, $$'s', 'note', cost => -0.01$$, $$'s', 'note', cost => 1e40$$, $$'s', 'note', cost => '0.1234567890123456789012345678901'$$, $$'s', 'note', input_tokens => 1000000000001$$, $$'s', 'note', cost => 'NaN'$$, $$'s', 'note', cost => 'Infinity'$$,
+	$$'s', 'note', duration => '-1 s'$$, $$'s', 'note', duration => '400 days'$$, $$'s', 'note', started_at => 'infinity'$$, $$'s', 'note', started_at => '1999-01-01'$$,
 	$$'', 'note'$$, $$'approval', 'note'$$, $$'s', 'iteration'$$, $$'s', 'callback'$$, $$'s', 'x'$$, $$'s', 'note', name => ''$$]) AS more;
 SELECT is(t.step_says(format('''s'', ''note'', %L', '"' || repeat('x', 1100000) || '"')), 'PT422 too_large', 'a detail has its limit');
 SELECT is((t.row('agent', 'approval.run_of(''r'')')) ->> 'input_tokens', '1000', 'what was refused is not counted');
@@ -53,12 +53,15 @@ SELECT is((t.row('agent', 'approval.run_of(''r'')')) ->> 'input_tokens', '1000',
 -- Evidence names its chunks.
 SELECT is(t.step_says(format('''qdrant'', ''retrieval'', %L', detail)), expected, coalesce(detail, 'NULL'))
   FROM (VALUES ('{"chunks":[{"id":"doc-1#4","score":0.83},{"id":7,"score":1}]}', 'ok'), ('{"chunks":[]}', 'ok'), ('{"chunks":[{"id":"a","score":0.1234567890123456789}],"query":"x"}', 'ok'),
-		(NULL, '22023'), ('{}', '22023'), ('[]', '22023'), ('{"chunks":{}}', '22023'), ('{"chunks":[1]}', '22023'), ('{"chunks":[{"id":"a"}]}', '22023'), ('{"chunks":[{"id":"a","score":"0.5"}]}', '22023'), ('{"chunks":[{"score":1}]}', '22023')) AS v(detail, expected);
+		(NULL, '22023'), ('{}', '22023'), ('[]', '22023'), ('{"chunks":{}}', '22023'), ('{"chunks":[1]}', '22023'), ('{"chunks":[{"id":"a"}]}', '22023'), ('{"chunks":[{"id":"a","score":"0.5"}]}', '22023'), ('{"chunks":[{"score":1}]}', '22023'), ('{"chunks":[{"id":1,"score":1e999999}]}', '22023'), ('{"chunks":[{"id":"\u0000","score":1}]}', '22023')) AS v(detail, expected);
 
 -- A tool call and its request.
 SELECT t.proposed(format('conversation_id => ''conv'', run_id => ''r'', run_token => %L', :'token')) AS i, t.proposed() AS other \gset
 SELECT is(t.step_says(format('''mcp'', ''tool_call'', name => ''refund'', request_id => %L', :'i')), 'ok', 'a call of this run');
 SELECT is(t.step_says(format('''mcp'', ''tool_call'', name => ''refund'', request_id => %L', id)), 'PT404 not_found', what) FROM (VALUES (:'other'::approval.ulid, 'not one of none'), (approval.new_ulid(), 'nor one that is not there')) AS v(id, what);
+SELECT is(t.step_says(format('''mcp'', ''tool_call'', name => ''other'', request_id => %L', :'i')), '22023', 'nor of another tool');
+SELECT t.step(format('''mcp'', ''tool_call'', request_id => %L', :'i')) AS named \gset
+SELECT is((SELECT name FROM approval.trace('r') WHERE step_id = :'named'::jsonb ->> 'step_id'), 'refund', 'which need not be named');
 
 -- Who records.
 SELECT is(t.step_says($$'mcp', 'note'$$, who), expected, who) FROM (VALUES ('runner', 'ok'), ('agent2', 'PT404 not_found'), ('alice', '42501'), ('auditor', '42501')) AS v(who, expected);
@@ -69,11 +72,11 @@ SELECT is((SELECT login FROM approval.trace('r') WHERE source = 'step' ORDER BY 
 SELECT t.row('alice', format('approval.approve(%L, %L)', :'i', t.seen(:'i'))) IS NOT NULL AS done \g /dev/null
 SELECT t.consumed(:'i') AS done \g /dev/null
 SELECT t.row('runner', format('approval.complete(%L, ''run-1'', %L, ''succeeded'', ''{"ok":true}'')', :'i', t.token(:'i'))) IS NOT NULL AS done \g /dev/null
-SELECT is((SELECT string_agg(source || ' ' || kind, ', ' ORDER BY seq) FROM approval.trace('r') WHERE request_id = :'i'), 'request proposed, step tool_call, decision approved, execution consumed, execution completed', 'the life of a request');
-SELECT is((SELECT string_agg(coalesce(status, '-'), ', ' ORDER BY seq) FROM approval.trace('r') WHERE request_id = :'i'), 'pending, -, approved, consumed in_flight, consumed succeeded', 'with what it was');
+SELECT is((SELECT string_agg(source || ' ' || kind, ', ' ORDER BY seq) FROM approval.trace('r') WHERE request_id = :'i'), 'request proposed, step tool_call, step tool_call, decision approved, execution consumed, execution completed', 'the life of a request');
+SELECT is((SELECT string_agg(coalesce(status, '-'), ', ' ORDER BY seq) FROM approval.trace('r') WHERE request_id = :'i'), 'pending, -, -, approved, consumed in_flight, consumed succeeded', 'with what it was');
 SELECT ok(bool_and(a), 'rows come in that order') FROM (SELECT seq > lag(seq, 1, 0::bigint) OVER () AS a FROM approval.trace('r')) x;
 SELECT is((SELECT count(*) FROM approval.trace('r')), (SELECT count(*) FROM approval.steps WHERE run_id = 'r') + (SELECT count(*) FROM approval.events e JOIN approval.requests r ON r.id = e.request_id WHERE r.run_id = 'r'), 'and all of them');
-SELECT t.row('agent', format('approval.start_run(''sub'', ''kid'', ''r'', %L)', :'token')) IS NOT NULL AS done \g /dev/null
+SELECT t.row('agent', format('approval.start_run(''conv'', ''kid'', ''r'', %L)', :'token')) IS NOT NULL AS done \g /dev/null
 SELECT is((SELECT string_agg(trace_run_id || ' ' || kind, ', ' ORDER BY seq) FROM approval.trace('r') WHERE kind IN ('run_started', 'child_started')), 'r run_started, kid run_started, r child_started', 'runs below are in it');
 SELECT is((SELECT count(*) FROM approval.trace('kid')), 1::bigint, 'and have one of their own');
 
@@ -89,10 +92,15 @@ SELECT is((SELECT string_agg(r -> 'detail' ->> 'note', ',') FROM jsonb_array_ele
 
 -- For people.
 SELECT t.step($$'evil; end', 'note', name => E'a;\nb --> c #lt; %%{init}%%', error => '<script>'$$) AS done \g /dev/null
-SELECT matches(d, '^sequenceDiagram\n    participant gate\n(    participant p\d+ as [^\n]+\n)+(    [^\n]+\n?)+$', 'a diagram, a line each') FROM approval.timeline('r') AS d;
+SELECT matches(d, '^sequenceDiagram\n    participant gate\n(    (participant|actor) p\d+ as [^\n]+\n)+(    [^\n]+\n?)+$', 'a diagram, a line each') FROM approval.timeline('r') AS d;
 SELECT ok(d !~ '[<>"`{}%]' AND d NOT LIKE '%evil;%', 'in which nobody''s text is syntax') FROM replace(replace(approval.timeline('r'), '-->>', ''), '->>', '') AS d;
-SELECT is(array_length(string_to_array(approval.timeline('r', 'text'), E'\n'), 1), (SELECT count(*)::int FROM approval.trace('r')) + 1, 'as text, a line each, but for the line feed in a name');
+SELECT is(array_length(string_to_array(approval.timeline('r', 'text'), E'\n'), 1), (SELECT count(*)::int FROM approval.trace('r')), 'as text, a line each');
+SELECT t.step($$'user:alice', 'note', name => E'approved refund (approved)\n2026-12-02T20:00:00.000000Z     +0.900 decision  user:alice: approved refund (approved)\u202e'$$) AS done \g /dev/null
+SELECT is((SELECT count(*) FROM regexp_split_to_table(approval.timeline('r', 'text'), E'\n') AS l WHERE l ~ '^\S+ +\S+ decision  user:alice: '), 1::bigint, 'one line for the one decision: no name passes for another');
+SELECT is((SELECT count(*) FROM regexp_split_to_table(approval.timeline('r', 'text'), E'\n') AS l WHERE l ~ U&'\202e'), 0::bigint, 'nor changes the direction of writing');
+SELECT is((SELECT count(*) FROM regexp_split_to_table(approval.timeline('r'), E'\n') AS l WHERE l ~ '^    (actor|participant) p\d+ as (system )?user#58;alice$'), 2::bigint, 'a system that is called like an actor is not the actor');
 SELECT is(t.says('agent', 'approval.timeline(''r'', ''svg'')'), '22023', 'no other format');
+SELECT is(t.says('agent', 'approval.trace_otlp(''only an id'')'), 'PT404 not_found', 'no spans of what is no run');
 SELECT is(t.says('agent2', call), 'PT404 not_found', call) FROM unnest(ARRAY['approval.timeline(''r'')', 'approval.trace_otlp(''r'')']) AS call;
 SELECT is(approval.diagram_text(E'a;b #\u202e\u00e9'), 'a#59;b #35;#65533;#233;', 'what could be syntax is an entity');
 

@@ -248,9 +248,13 @@ sub check_restore
 		  ->verdict,
 		'ok',
 		"$name: a result is what it was");
-	is( $agent->query(
-			"SELECT status || ' ' || iterations || ' ' || cost FROM approval.next_iteration('run', '$run_token')"
-		)->value,
+	is( join(
+			' ',
+			@{
+				$agent->query(
+					"SELECT status, iterations, cost FROM approval.next_iteration('run', '$run_token')"
+				)->{rows}[0] // []
+			}),
 		'running 2 0.5',
 		"$name: the run goes on under its token");
 	is( $runner->query(

@@ -110,7 +110,7 @@ sub sessions
 	my @names = map { "child-$_" } 1 .. 4;
 	my @tokens = map {
 		$agent->run(
-			"SELECT * FROM approval.start_run('conv $_', '$_', '$run', '$token')"
+			"SELECT * FROM approval.start_run('conv $run', '$_', '$run', '$token')"
 		);
 		claim($agent, $_)->{token}
 	} @names;
@@ -170,6 +170,119 @@ sub sessions
 	$_->close for @callers;
 }
 
+# Starts that wait for each other reckon with what the one before has spent.
+{
+	$root->run(
+		"SELECT approval.register_login('chief', 'person', 'user:chief')");
+	Wire->new($node, user => 'chief')
+	  ->run("SELECT approval.set_run_limits('{\"iterations_per_day\":4}')");
+	my ($one, $two) = sessions('agent', 2);
+
+	$root->run('ALTER ROLE agent SET approval.commit_first = off');
+	my $slow = Wire->new($node, user => 'agent');
+	$slow->run('BEGIN');
+	$slow->run("SELECT approval.start_run('day', 'day-1')");
+	my $its = claim($slow, 'day-1')->{token};
+	$slow->run("SELECT approval.next_iteration('day-1', '$its')") for 1 .. 3;
+	$slow->run("SELECT approval.complete_run('day-1', '$its', 'done')");
+	$one->start("SELECT * FROM approval.start_run('day', 'day-2')");
+	select(undef, undef, undef, 0.2);
+	$slow->run('COMMIT');
+	is($one->finish->record->{max_iterations},
+		1, 'what is left of the day is reckoned when it is one\'s turn');
+	$root->run('ALTER ROLE agent RESET approval.commit_first');
+	Wire->new($node, user => 'chief')
+	  ->run("SELECT approval.set_run_limits('{}')");
+
+	# What was counted is not rolled back.
+	my ($run, $token) = claimed_run('firm', budget => 2);
+	$two->run('BEGIN');
+	is( $two->query(
+			"SELECT status FROM approval.next_iteration('$run', '$token')")
+		  ->verdict,
+		'PT422 commit_first',
+		'no iteration in a transaction block');
+	$two->run('ROLLBACK');
+	is( $two->query(
+			"SELECT status FROM approval.next_iteration('$run', '$token'), generate_series(1, 3)"
+		)->verdict,
+		'PT422 commit_first',
+		'nor in a statement that does more');
+	is( $root->run(
+			"SELECT iterations FROM approval.runs WHERE run_id = '$run'")
+		  ->value,
+		0,
+		'so none was spent');
+	$_->close for $one, $two, $slow;
+}
+
+# A transaction with an old snapshot ends nothing that it does not see.
+{
+	my ($run, $token) = claimed_run('old');
+	my $old = Wire->new($node, user => 'agent');
+
+	$old->run('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	$old->run('SELECT count(*) FROM pg_class');
+	$agent->run(
+		"SELECT approval.start_run('conv $run', 'new', '$run', '$token')");
+	my $child = claim($agent, 'new')->{token};
+	is( $old->query("SELECT approval.fail_run('$run', '$token', 'x')")
+		  ->sqlstate,
+		'40001', 'a run below that it cannot see');
+	$old->run('ROLLBACK');
+	$old->run('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	$old->run('SELECT count(*) FROM pg_class');
+	$alice->run("SELECT approval.cancel_run('$run')");
+	is( $old->query(
+			"SELECT approval.record_step('new', '$child', 's', 'note')")
+		  ->verdict,
+		'PT409 run_ended',
+		'nor does it record for a run that has ended meanwhile');
+	$old->run('ROLLBACK');
+	$old->close;
+}
+
+# A tree that is stopped and a list that is decided take requests in one order.
+{
+	my ($run, $token) = claimed_run('tree');
+	$agent->run(
+		"SELECT approval.start_run('conv $run', 'leaf', '$run', '$token')");
+	my $leaf = claim($agent, 'leaf')->{token};
+	my $first = propose_one($agent,
+		more =>
+		  "conversation_id => 'conv $run', run_id => 'leaf', run_token => '$leaf'"
+	);
+	my $second = call_in($agent, $run, $token);
+	my $bob = Wire->new($node, user => 'bob');
+	my $decisions = JSON::PP->new->canonical->encode(
+		[
+			map {
+				{
+					id => $_->{id},
+					seen => $_->{review_hash},
+					verdict => 'reject'
+				}
+			} $first,
+			$second
+		]);
+
+	# somebody holds the first of them while both are on their way
+	$root->run('BEGIN');
+	$root->run(
+		"SELECT id FROM approval.requests WHERE id = '$first->{id}' FOR UPDATE"
+	);
+	my $watch = Wire->new($node);
+	$_->pid for $bob, $alice;
+	$bob->start("SELECT * FROM approval.decide_many('$decisions')");
+	wait_blocked($watch, $bob);
+	$alice->start("SELECT status FROM approval.cancel_run('$run')");
+	wait_blocked($watch, $bob, $alice);
+	$root->run('ROLLBACK');
+	is($bob->finish->verdict, 'ok', 'the list is decided');
+	is($alice->finish->value, 'cancelled', 'the tree is stopped');
+	$_->close for $bob, $watch;
+}
+
 # The same callback, in parallel; then another.
 {
 	my ($run, $token) = claimed_run('callback');
@@ -209,7 +322,7 @@ sub sessions
 	is($told->{ok} + $told->{'PT409 outcome_conflict'},
 		5, 'two reports at once: one outcome, and conflicts');
 	is( $root->run(
-			"SELECT count(*) FROM approval.steps WHERE name = 'n8n exec-2' AND kind = 'callback'"
+			"SELECT count(*) FROM approval.steps WHERE name = 'exec-2' AND kind = 'callback'"
 		)->value,
 		1,
 		'one is applied');
