@@ -35,7 +35,7 @@ my $node = new_node(
 	'crowd',
 	allows_streaming => 1,
 	conf =>
-	  "fsync = off\napproval.min_decide_within = '1s'\nmax_worker_processes = 5\nmax_parallel_workers = 0\nautovacuum = off\n"
+	  "fsync = off\napproval.min_decide_within = '1s'\nmax_worker_processes = 5\nmax_parallel_workers = 0\nautovacuum = off\napproval.quota_login = 0\n"
 );
 $node->start;
 my $root = install_gate($node);
