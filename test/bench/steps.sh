@@ -102,18 +102,17 @@ fill_steps()
 	say "# $2 steps: $(run_sql "$1" -c "SELECT pg_size_pretty(pg_database_size('$1'))"), in $((SECONDS - started)) s" >&2
 }
 
-# trace_run DATABASE: ten runs, from one end of the table to the other
+# trace_run DATABASE: the run in the middle
 trace_run()
 {
 	local runs
 
-	runs=$(($(run_sql "$1" -c 'SELECT count(*) FROM approval.runs') / 10))
-	printf '%s\n' '\set n random(1, 10)' \
-		"SELECT count(*), max(seq), sum(input_tokens) FROM approval.trace('run-' || (:n * $runs));" >"$work/trace.sql"
+	runs=$(run_sql "$1" -c 'SELECT count(*) FROM approval.runs')
+	printf '%s\n' "SELECT count(*), max(seq), sum(input_tokens) FROM approval.trace('run-$((runs / 2))');" >"$work/trace.sql"
 	rm -f "$work"/trace.log*
 	# what is measured is in memory
-	run_pgbench "$1" "$work/trace.sql" -c 1 -t 40 --random-seed="$pair"
-	run_pgbench "$1" "$work/trace.sql" -c 1 -t "$TRACES" --random-seed="$pair" -l --log-prefix="$work/trace.log"
+	run_pgbench "$1" "$work/trace.sql" -c 1 -t 40
+	run_pgbench "$1" "$work/trace.sql" -c 1 -t "$TRACES" -l --log-prefix="$work/trace.log"
 	printf '%s\t%s\t%s\n' "$pair" "${1#trace_}" "$(awk '{print $3}' "$work"/trace.log* | sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)] / 1000}')" >>"$raw"
 }
 
