@@ -1,6 +1,7 @@
 # record_step against a bare INSERT with the same columns and indexes, and the
 # trace of a run with a thousand steps among few and among many.
 # Sourced by test/bench/run, after lib.sh.
+# STEPS_PART=trace leaves the first out.
 # shellcheck shell=bash
 
 few_steps=10000
@@ -145,6 +146,6 @@ traces()
 steps()
 {
 	start_cluster
-	record_steps
+	[ "${STEPS_PART:-}" = trace ] || record_steps
 	traces
 }

@@ -6,7 +6,8 @@ INSERT INTO approval.runs (tenant, run_id, conversation_id, root_run_id, depth, 
 SELECT '', 'run-' || r, 'conversation-' || r, 'run-' || r, 1, 'bench', 'agent:support', md5(r::text), left(md5('s' || r), 16), '01',
 	'completed', 50, 10, 1, 300000000, now(), now()
   FROM generate_series(1, :runs) AS r;
-INSERT INTO approval.steps (tenant, run_id, seq, at, system, kind, name, login, actor, fence, iteration, started_at, duration, input_tokens, output_tokens, cost, detail)
-SELECT '', 'run-' || (batch * :abreast + r), nextval('approval.events_seq'), now(), 'openai', 'model_call', 'gpt-5', 'bench', 'agent:support', 1, n / 100, now(), 1200000, 900, 80, 0.0123,
+SELECT format($$INSERT INTO approval.steps (tenant, run_id, seq, at, system, kind, name, login, actor, fence, iteration, started_at, duration, input_tokens, output_tokens, cost, detail)
+SELECT '', 'run-' || (%s + r), nextval('approval.events_seq'), now(), 'openai', 'model_call', 'gpt-5', 'bench', 'agent:support', 1, n / 100, now(), 1200000, 900, 80, 0.0123,
 	'{"messages":12,"finish_reason":"tool_calls","response_id":"resp_68af4030592c81938ec0a5fbab4a3e9f"}'
-  FROM generate_series(0, :runs / :abreast - 1) AS batch, generate_series(1, 1000) AS n, generate_series(1, :abreast) AS r;
+  FROM (SELECT n, r FROM generate_series(1, 1000) AS n, generate_series(1, %s) AS r ORDER BY n, r) AS x$$, batch * :abreast, :abreast)
+  FROM generate_series(0, :runs / :abreast - 1) AS batch ORDER BY batch \gexec
