@@ -18,6 +18,7 @@
 #include "blank.h"
 #include "end_run.h"
 #include "notify.h"
+#include "secret.h"
 #include "step.h"
 
 PG_FUNCTION_INFO_V1(approval_complete_run);
@@ -142,12 +143,9 @@ static bool
 said_before(const RunCall *run_call, const char *token, RunStatus status, RunColumn column, const char *value)
 {
 	const Run  *run = run_call->run;
-	Digest		shown;
 
-	if (run->status != status || run->nulls[RUNC_TOKEN_HASH] || !run_text_is(run, column, value))
-		return false;
-	digest_of(token, strlen(token), &shown);
-	return digest_equal_secret(&shown, DatumGetDigestP(run->values[RUNC_TOKEN_HASH]));
+	return run->status == status && !run->nulls[RUNC_TOKEN_HASH] && run_text_is(run, column, value) &&
+		secret_is(token, DatumGetDigestP(run->values[RUNC_TOKEN_HASH]));
 }
 
 /* Locks the run; false if the same was said before. */

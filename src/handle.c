@@ -26,6 +26,7 @@
 #include "notify.h"
 #include "param.h"
 #include "run_call.h"
+#include "secret.h"
 #include "step.h"
 #include "subject.h"
 
@@ -161,17 +162,11 @@ update_stored(Statement *statement, Datum *values, const char *nulls)
 static char *
 new_secret(Handle *handle)
 {
-	Digest		secret;
 	Digest		kept;
 	char	   *text = palloc(DIGEST_TEXT_LEN + 1);
 	char	   *hex = palloc(DIGEST_TEXT_LEN + 1);
 
-	if (!pg_strong_random(&secret, sizeof(secret)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg("could not generate a random secret")));
-	digest_to_hex(&secret, text);
-	digest_of(text, strlen(text), &kept);
+	secret_new(text, &kept);
 	digest_to_hex(&kept, hex);
 	handle->secret = text;
 	return hex;
@@ -258,12 +253,9 @@ approval_attach_handle(PG_FUNCTION_ARGS)
 static void
 check_secret(RunCall *run_call, const Handle *handle, const char *secret)
 {
-	Digest		shown;
 	Digest		kept;
 
-	digest_of(secret, strlen(secret), &shown);
-	if (!digest_from_hex(handle->secret_hash, strlen(handle->secret_hash), &kept) ||
-		!digest_equal_secret(&shown, &kept))
+	if (!digest_from_hex(handle->secret_hash, strlen(handle->secret_hash), &kept) || !secret_is(secret, &kept))
 		run_refuse(run_call, REASON_NOT_FOUND);
 }
 

@@ -16,6 +16,7 @@
 #include "args.h"
 #include "permit.h"
 #include "registry.h"
+#include "secret.h"
 #include "settings.h"
 
 #define PERMIT_COLUMNS 16
@@ -61,26 +62,14 @@ permit_datum(const Call *call, Oid type)
 	return HeapTupleHeaderGetDatum(tuple->t_data);
 }
 
-static void
-token_digest(const char *token, Digest *out)
-{
-	digest_of(token, strlen(token), out);
-}
-
 /* A new attempt with a new random token, of which only the hash is kept. */
 void
 permit_grant(Call *call, const char *execution_id, int64 lease)
 {
 	Request    *request = call->request;
-	Digest		secret;
 	Digest	   *kept = palloc(sizeof(Digest));
 
-	if (!pg_strong_random(&secret, sizeof(secret)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg("could not generate a random token")));
-	digest_to_hex(&secret, call->permit.token);
-	token_digest(call->permit.token, kept);
+	secret_new(call->permit.token, kept);
 	call->permit.granted = true;
 
 	request_set(request, REQ_ATTEMPT,
@@ -91,17 +80,13 @@ permit_grant(Call *call, const char *execution_id, int64 lease)
 	request_set(request, REQ_LEASE_UNTIL, TimestampTzGetDatum(call->now + lease));
 }
 
-/* Whether this is the current attempt; the comparison takes constant time. */
+/* Whether this is the current attempt. */
 static bool
 permit_matches(const Call *call, const char *execution_id, const char *token)
 {
 	const Digest *kept = request_digest_at(call->request, REQ_TOKEN_HASH);
-	Digest		shown;
 
-	if (kept == NULL)
-		return false;
-	token_digest(token, &shown);
-	return digest_equal_secret(&shown, kept) &&
+	return kept != NULL && secret_is(token, kept) &&
 		request_text_is(call->request, REQ_EXECUTION_ID, execution_id);
 }
 

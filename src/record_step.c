@@ -231,15 +231,12 @@ set_parent(RunCall *run_call, StepRow *row)
 	FunctionCallInfo fcinfo = run_call->call.fcinfo;
 	const Run  *run = run_call->run;
 	const char *step = args_text(fcinfo, ARG_PARENT_STEP, "parent_step", ARGS_KEY_LIMIT);
-	const char *header = args_text(fcinfo, ARG_TRACEPARENT, "traceparent", ARGS_KEY_LIMIT);
 	TraceParent context;
 
 	if (step && !set_parent_step(run, row, step))
 		args_bad_value("parent_step", "The step_id of an earlier step of this run.");
-	if (header == NULL)
+	if (!trace_argument(fcinfo, ARG_TRACEPARENT, &context))
 		return;
-	if (!trace_parse(header, &context))
-		args_bad_value("traceparent", "A header of W3C Trace Context: 00-<32 hexadecimal digits>-<16 of them>-<2 of them>, in lower case.");
 	if (!run_text_is(run, RUNC_TRACE_ID, context.trace_id))
 		step_set_text(row, STEP_LINK, trace_header(context.trace_id, context.span_id, context.flags));
 	else if (step == NULL && !run_text_is(run, RUNC_SPAN_ID, context.span_id) &&

@@ -20,6 +20,7 @@
 
 #include "args.h"
 #include "run_call.h"
+#include "secret.h"
 #include "step.h"
 
 /* Columns of approval.run that are not of the table: three sums, traceparent, token. */
@@ -137,16 +138,13 @@ run_lock_own(RunCall *run_call)
 Reason
 run_held(const Run *run, const char *token, TimestampTz now)
 {
-	Digest		shown;
-
 	if (run->status == RUN_LIMIT)
 		return REASON_ITERATION_LIMIT;
 	if (!run_status_live(run->status))
 		return REASON_RUN_ENDED;
 	if (token == NULL || run->nulls[RUNC_TOKEN_HASH])
 		return REASON_RUN_CLAIMED;
-	digest_of(token, strlen(token), &shown);
-	if (!digest_equal_secret(&shown, DatumGetDigestP(run->values[RUNC_TOKEN_HASH])))
+	if (!secret_is(token, DatumGetDigestP(run->values[RUNC_TOKEN_HASH])))
 		return REASON_RUN_CLAIMED;
 	return run_time(run, RUNC_LEASE_UNTIL) <= now ? REASON_RUN_LEASE_EXPIRED : REASON_NONE;
 }
@@ -169,16 +167,10 @@ void
 run_new_token(RunCall *run_call)
 {
 	Run		   *run = run_call->run;
-	Digest		secret;
 	Digest	   *kept = palloc(sizeof(Digest));
 	char	   *token = palloc(DIGEST_TEXT_LEN + 1);
 
-	if (!pg_strong_random(&secret, sizeof(secret)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg("could not generate a random token")));
-	digest_to_hex(&secret, token);
-	digest_of(token, strlen(token), kept);
+	secret_new(token, kept);
 	run_set(run, RUNC_TOKEN_HASH, PointerGetDatum(kept));
 	run_set(run, RUNC_FENCE, Int32GetDatum(run_int(run, RUNC_FENCE) + 1));
 	run_call->token = token;

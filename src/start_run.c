@@ -47,12 +47,10 @@ take_run_id(FunctionCallInfo fcinfo)
 static void
 set_trace(FunctionCallInfo fcinfo, Run *run, const Run *parent)
 {
-	const char *header = args_text(fcinfo, ARG_TRACEPARENT, "traceparent", ARGS_KEY_LIMIT);
 	TraceParent context = {.flags = "01"};
+	bool		given = trace_argument(fcinfo, ARG_TRACEPARENT, &context);
 	char		span[SPAN_ID_LEN + 1];
 
-	if (header && !trace_parse(header, &context))
-		args_bad_value("traceparent", "A header of W3C Trace Context: 00-<32 hexadecimal digits>-<16 of them>-<2 of them>, in lower case.");
 	trace_new_id(span, SPAN_ID_LEN);
 	run_set_text(run, RUNC_SPAN_ID, span);
 	if (parent)
@@ -60,15 +58,15 @@ set_trace(FunctionCallInfo fcinfo, Run *run, const Run *parent)
 		run_set(run, RUNC_TRACE_ID, parent->values[RUNC_TRACE_ID]);
 		run_set(run, RUNC_TRACE_FLAGS, parent->values[RUNC_TRACE_FLAGS]);
 		run_set(run, RUNC_PARENT_SPAN, parent->values[RUNC_SPAN_ID]);
-		if (header && run_text_is(parent, RUNC_TRACE_ID, context.trace_id))
+		if (given && run_text_is(parent, RUNC_TRACE_ID, context.trace_id))
 			run_set_text(run, RUNC_PARENT_SPAN, context.span_id);
 		return;
 	}
-	if (header == NULL)
+	if (!given)
 		trace_new_id(context.trace_id, TRACE_ID_LEN);
 	run_set_text(run, RUNC_TRACE_ID, context.trace_id);
 	run_set_text(run, RUNC_TRACE_FLAGS, context.flags);
-	run_set_text(run, RUNC_PARENT_SPAN, header ? context.span_id : NULL);
+	run_set_text(run, RUNC_PARENT_SPAN, given ? context.span_id : NULL);
 }
 
 static void

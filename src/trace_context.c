@@ -14,6 +14,7 @@
 
 #include <inttypes.h>
 
+#include "args.h"
 #include "trace_context.h"
 
 /* An odd number and its inverse modulo 2^64. */
@@ -56,6 +57,19 @@ trace_parse(const char *header, TraceParent *out)
 	strlcpy(out->trace_id, header + 3, sizeof(out->trace_id));
 	strlcpy(out->span_id, header + 36, sizeof(out->span_id));
 	strlcpy(out->flags, header + 53, sizeof(out->flags));
+	return true;
+}
+
+/* The argument traceparent; false for NULL, an error for what is no such header. */
+bool
+trace_argument(FunctionCallInfo fcinfo, int n, TraceParent *out)
+{
+	const char *header = args_text(fcinfo, n, "traceparent", ARGS_KEY_LIMIT);
+
+	if (header == NULL)
+		return false;
+	if (!trace_parse(header, out))
+		args_bad_value("traceparent", "A header of W3C Trace Context: 00-<32 hexadecimal digits>-<16 of them>-<2 of them>, in lower case.");
 	return true;
 }
 

@@ -8,6 +8,8 @@
 #ifndef APPROVAL_TRACE_CONTEXT_H
 #define APPROVAL_TRACE_CONTEXT_H
 
+#include "fmgr.h"
+
 #define TRACE_ID_LEN 32
 #define SPAN_ID_LEN 16
 #define TRACE_FLAGS_LEN 2
@@ -20,6 +22,7 @@ typedef struct TraceParent
 	char		flags[TRACE_FLAGS_LEN + 1];
 } TraceParent;
 
+extern bool trace_argument(FunctionCallInfo fcinfo, int n, TraceParent *out);
 extern bool trace_parse(const char *header, TraceParent *out);
 extern char *trace_header(const char *trace_id, const char *span_id, const char *flags);
 extern void trace_new_id(char *out, int len);
