@@ -74,7 +74,7 @@ approval_claim_run(PG_FUNCTION_ARGS)
 	const char *claimed_by = args_name(fcinfo, 3, "claimed_by");
 
 	run_begin(&run_call, fcinfo, "claim_run", 4);
-	run_lock_own(&run_call);
+	run_lock_own_soon(&run_call);
 	call_force_sync();
 	if (run_call.run->status == RUN_LIMIT)
 		run_refuse(&run_call, REASON_ITERATION_LIMIT);

@@ -204,16 +204,17 @@ static void
 lock_to_cancel(RunCall *run_call, const char *token)
 {
 	Call	   *call = &run_call->call;
-	Run		   *run = run_find(call->tenant, run_call->run_id, TABLE_LOCK_WAIT);
+	const Run  *seen = run_find_latest(call->tenant, run_call->run_id);
 	bool		reviews = caller_is(call->caller, "approval_approver");
+	Run		   *run;
 	Reason		reason;
 
-	call->now = GetCurrentTimestamp();
-	if (run == NULL || !(reviews || run_text_is(run, RUNC_LOGIN, call->caller->login)))
-	{
+	if (seen == NULL || !(reviews || run_text_is(seen, RUNC_LOGIN, call->caller->login)))
 		run_refuse(run_call, REASON_NOT_FOUND);
-		return;
-	}
+	run = run_lock_soon(run_call);
+	if (run == NULL)
+		errors_raise_serialization();
+	call->now = GetCurrentTimestamp();
 	run_call->run = run;
 	if (!run_status_live(run->status))
 		return;

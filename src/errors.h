@@ -50,7 +50,7 @@
 	R(VOTE_LOCKED, "vote_locked", 409, "this vote can no longer be changed", \
 	  "An approval may become a rejection, not the reverse.") \
 	R(OUTCOME_CONFLICT, "outcome_conflict", 409, "another outcome is already recorded", \
-	  "Read the request again: the first report stands.") \
+	  "Read the request, or the handle in handle_list, again: the first report stands.") \
 	R(EXECUTION_MISMATCH, "execution_mismatch", 409, "the token does not belong to the current execution", \
 	  "Only the current attempt may report.") \
 	R(NOT_IDEMPOTENT, "not_idempotent", 409, "the tool may not be run a second time", \
@@ -87,18 +87,18 @@
 	  "An empty result is a failure of the tool: report it as one.") \
 	R(DEGRADED_RESULT, "degraded_result", 422, "the result is degraded", \
 	  "A partial result is a failure of the tool: report it as one.") \
-	R(ITERATION_LIMIT, "iteration_limit", 422, "the run has used up its iterations", \
-	  "End the run, or start another one.") \
+	R(ITERATION_LIMIT, "iteration_limit", 422, "there are no iterations left", \
+	  "Budgets come from set_run_limits() and the settings approval.run_iterations and approval.run_iterations_per_day.") \
 	R(CLAIMED, "claimed", 423, "somebody else has claimed the request", \
 	  "Wait until the claim runs out, or ask its holder.") \
 	R(QUOTA, "quota", 429, "too many requests, or sessions, are waiting", \
 	  "DETAIL says of what; wait until pending requests are decided, or until other calls of wait() have returned.") \
 	R(RUN_CLAIMED, "run_claimed", 409, "the run is not held by this caller", \
-	  "Show the token of the last claim_run(); a run that somebody else holds can be claimed once the lease in DETAIL is over.") \
+	  "Claim the run with claim_run() and show its token (to propose as run_token); one that somebody else holds can be claimed once the lease in DETAIL is over.") \
 	R(RUN_PAUSED, "run_paused", 409, "calls are waiting for decisions", \
 	  "Have the pending calls in DETAIL decided or cancelled first.") \
 	R(RUN_CONFLICT, "run_conflict", 409, "another run stands in the way", \
-	  "DETAIL says why: claim the live run of the conversation, or use another run_id.") \
+	  "DETAIL says which: a live run of the conversation can be claimed, a call or a child is of the conversation of its run, a start that is under way can be tried again.") \
 	R(RUN_ENDED, "run_ended", 409, "the run has ended", \
 	  "Start another run.") \
 	R(RUN_LEASE_EXPIRED, "run_lease_expired", 410, "the lease of the run is over", \

@@ -34,11 +34,13 @@ static void
 lock_above(RunCall *run_call, Path *path)
 {
 	Call	   *call = &run_call->call;
-	Run		   *run = run_find(call->tenant, run_call->run_id, TABLE_NO_LOCK);
+	Run		   *run = run_find_latest(call->tenant, run_call->run_id);
 	const char *names[RUN_MOST_DEPTH + 1];
 	int			count = 0;
 	int			i;
 
+	if (run == NULL || !run_text_is(run, RUNC_LOGIN, call->caller->login))
+		run_refuse(run_call, REASON_NOT_FOUND);
 	while (run && !run->nulls[RUNC_PARENT] && count < RUN_MOST_DEPTH)
 	{
 		names[count] = run_text(run, RUNC_PARENT);

@@ -369,6 +369,8 @@ may_join(Call *call)
 	const char *run_id = args_name(call->fcinfo, ARG_RUN_ID, "run_id");
 	const char *token = args_text(call->fcinfo, ARG_RUN_TOKEN, "run_token", ARGS_KEY_LIMIT);
 
+	if (run_id == NULL && token)
+		errors_raise_null("run_id");
 	return run_id == NULL ||
 		run_admits(call, run_id, text_or_empty(call->fcinfo, ARG_CONVERSATION_ID, "conversation_id"), token);
 }
@@ -395,7 +397,7 @@ propose(Call *call)
 	if (!take_action(call, request, &action, definition) || !take_arguments(call, request))
 		return STEP_REFUSED;
 	if (!may_join(call))
-		return call->refusal.reason == REASON_RUN_CLAIMED ? STEP_REFUSED :
+		return call->refusal.reason == REASON_RUN_CLAIMED || call->refusal.reason == REASON_NOT_FOUND ? STEP_REFUSED :
 			refuse_new(call, request, &action, tool_call_id);
 	if (!admit(call, request, &action, at_least, admission))
 		return refuse_new(call, request, &action, tool_call_id);

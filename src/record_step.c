@@ -160,7 +160,7 @@ set_detail(Call *call, StepRow *row, StepKind kind)
 	if (!subject_check_size(call, "detail", detail))
 		errors_raise(&call->refusal);
 	if (kind == STEP_RETRIEVAL && !sound_evidence(detail))
-		args_bad_value("detail", "Of a retrieval: {\"chunks\":[{\"id\":\"...\",\"score\":0.5}]}, empty where nothing was found.");
+		args_bad_value("detail", "Of a retrieval: an object whose member chunks is an array of objects with id and score (a number), empty where nothing was found; no zero bytes.");
 	if (detail)
 		step_set(row, STEP_DETAIL, PointerGetDatum(detail));
 }
@@ -179,7 +179,8 @@ set_request(RunCall *run_call, StepRow *row)
 	if (PG_ARGISNULL(ARG_REQUEST_ID))
 		return;
 	request = row_find(call->tenant, args_id(fcinfo, ARG_REQUEST_ID, "request_id"), NULL);
-	if (request == NULL || !request_text_is(request, REQ_RUN_ID, run_call->run_id))
+	if (request == NULL || !request_text_is(request, REQ_RUN_ID, run_call->run_id) ||
+		!request_text_is(request, REQ_REQUESTER_LOGIN, run_text(run_call->run, RUNC_LOGIN)))
 	{
 		call->has_id = true;
 		call->id = *args_id(fcinfo, ARG_REQUEST_ID, "request_id");
@@ -323,6 +324,8 @@ approval_record_step(PG_FUNCTION_ARGS)
 	step_set_text(&row, STEP_ERROR, args_text(fcinfo, ARG_ERROR, "error", ARGS_TEXT_LIMIT));
 	set_detail(call, &row, kind);
 	set_request(&run_call, &row);
+	if (kind == STEP_TOOL_CALL && row.nulls[STEP_NAME])
+		errors_raise_null("name");
 	set_parent(&run_call, &row);
 	set_times(call, &row);
 	if (!PG_ARGISNULL(ARG_INPUT_TOKENS))

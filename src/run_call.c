@@ -21,7 +21,11 @@
 #include "args.h"
 #include "run_call.h"
 #include "secret.h"
+#include "settings.h"
 #include "step.h"
+
+/* Between two attempts to lock a run, in microseconds. */
+#define RUN_PAUSE_US 2000
 
 /* Columns of approval.run that are not of the table: three sums, traceparent, token. */
 #define RUN_MADE 5
@@ -121,17 +125,69 @@ run_refuse(RunCall *run_call, Reason reason)
 	errors_raise(&call->refusal);
 }
 
-/* Locks the run, reads the clock; another login's does not exist. */
+/* Another login's run does not exist, and is not locked either. */
+static void
+check_own(RunCall *run_call)
+{
+	const Call *call = &run_call->call;
+	const Run  *run = run_find_latest(call->tenant, run_call->run_id);
+
+	if (run == NULL || !run_text_is(run, RUNC_LOGIN, call->caller->login))
+		run_refuse(run_call, REASON_NOT_FOUND);
+}
+
+static void
+take_locked(RunCall *run_call, Run *run)
+{
+	if (run == NULL)
+		errors_raise_serialization();
+	run_call->call.now = GetCurrentTimestamp();
+	run_call->run = run;
+}
+
+/* Locks the run, and reads the clock. */
 void
 run_lock_own(RunCall *run_call)
 {
-	Call	   *call = &run_call->call;
-	Run		   *run = run_find(call->tenant, run_call->run_id, TABLE_LOCK_WAIT);
+	check_own(run_call);
+	take_locked(run_call, run_find(run_call->call.tenant, run_call->run_id, TABLE_LOCK_WAIT));
+}
 
-	call->now = GetCurrentTimestamp();
-	if (run == NULL || !run_text_is(run, RUNC_LOGIN, call->caller->login))
-		run_refuse(run_call, REASON_NOT_FOUND);
-	run_call->run = run;
+/* The same for who wants to take the run over. */
+void
+run_lock_own_soon(RunCall *run_call)
+{
+	check_own(run_call);
+	take_locked(run_call, run_lock_soon(run_call));
+}
+
+/*
+ * The run, locked, if that is to be had within approval.turn_wait: a loop that
+ * hangs in an open transaction must not make everybody wait who wants to take
+ * over, or to stop it, and what they gave up must not happen afterwards.
+ */
+Run *
+run_lock_soon(RunCall *run_call)
+{
+	Call	   *call = &run_call->call;
+	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), setting_turn_wait);
+	Run		   *run;
+
+	while ((run = run_find(call->tenant, run_call->run_id, TABLE_LOCK_SKIP)) == NULL)
+	{
+		run_call->run = run_find(call->tenant, run_call->run_id, TABLE_NO_LOCK);
+		if (run_call->run == NULL)
+			return NULL;
+		call->now = GetCurrentTimestamp();
+		if (call->now >= until)
+		{
+			errors_member_constant(&call->refusal, "problem", "a transaction that works on the run is open");
+			run_refuse(run_call, REASON_RUN_CLAIMED);
+		}
+		pg_usleep(RUN_PAUSE_US);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return run;
 }
 
 /* Why whoever shows this token may not act for the run, or REASON_NONE. */
@@ -195,8 +251,13 @@ run_admits(Call *call, const char *run_id, const char *conversation_id, const ch
 	Run		   *run = run_find(call->tenant, run_id, TABLE_LOCK_SHARE);
 	Reason		reason;
 
-	if (run == NULL)
+	if (run == NULL && token == NULL)
 		return true;
+	if (run == NULL)
+	{
+		call_refuse(call, REASON_NOT_FOUND);
+		return false;
+	}
 	call->now = GetCurrentTimestamp();
 	if (!run_text_is(run, RUNC_LOGIN, call->caller->login))
 	{

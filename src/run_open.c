@@ -58,7 +58,8 @@ visit(TupleTableSlot *slot, void *arg)
 
 	slot_getallattrs(slot);
 	request_of_slot(&request, slot);
-	if (open->owner && !request_text_is(&request, REQ_REQUESTER_LOGIN, open->owner))
+	if ((open->owner && !request_text_is(&request, REQ_REQUESTER_LOGIN, open->owner)) ||
+		(open->conversation_id && !request_text_is(&request, REQ_CONVERSATION_ID, open->conversation_id)))
 		return true;
 	effective = request_effective(&request, open->now);
 	if (effective.status != STATUS_PENDING && effective.status != STATUS_APPROVED)
@@ -98,12 +99,14 @@ look(OwnRelation index, const char *tenant, const char *key, OpenCalls *open)
 
 /*
  * Those of a run, beside what was found before.  Before it was started anybody
- * may have proposed under its id: what another login asked for is not its call.
+ * may have proposed under its id: what another login asked for, or in another
+ * conversation, is not its call.
  */
 void
 run_add_open_calls(const Run *run, OpenCalls *open)
 {
 	open->owner = run_text(run, RUNC_LOGIN);
+	open->conversation_id = run_text(run, RUNC_CONVERSATION_ID);
 	look(OWN_REQUESTS_RUN_OPEN, run_text(run, RUNC_TENANT), run_text(run, RUNC_RUN_ID), open);
 }
 

@@ -17,6 +17,7 @@ typedef struct OpenCalls
 {
 	TimestampTz now;
 	const char *owner;			/* whose calls count; NULL: anybody's */
+	const char *conversation_id;	/* of which they are; NULL: any */
 	const char *login;			/* whose may be told; NULL: anybody's */
 	bool		only_look;		/* the first that waits is enough */
 	int			pending;

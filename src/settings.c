@@ -264,7 +264,7 @@ define_switches(void)
 	 * after the commit (PostgREST), set with ALTER ROLE, and for tests.
 	 */
 	DefineCustomBoolVariable("approval.commit_first",
-							 "Consume refuses where its permit could be rolled back.",
+							 "Consume and next_iteration refuse where they could be rolled back.",
 							 NULL, &setting_commit_first, true,
 							 PGC_SUSET, 0, NULL, NULL, NULL);
 
@@ -302,8 +302,9 @@ settings_init(void)
 
 	/*
 	 * How long a proposal waits for others that take from the same budget or
-	 * grant; then it goes to a person.  Longer than a commit takes under
-	 * load, shorter than an agent is patient.
+	 * grant; then it goes to a person.  So long, too, a run is waited for by
+	 * who wants to start, claim or cancel it; then that is refused.  Longer
+	 * than a commit takes under load, shorter than an agent is patient.
 	 */
 	DefineCustomIntVariable("approval.turn_wait",
 							"How long a proposal waits for its turn at a budget or a grant.",

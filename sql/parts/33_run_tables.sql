@@ -83,7 +83,7 @@ CREATE TABLE approval.steps (
 );
 
 /* calls of tools, for the view capabilities */
-CREATE INDEX steps_tools ON approval.steps (tenant, at) WHERE kind = 'tool_call';
+CREATE INDEX steps_tools ON approval.steps (tenant, at) WHERE kind IN ('tool_call', 'workflow');
 
 CREATE TABLE approval.handles (
 	tenant			pg_catalog.text COLLATE pg_catalog."C" NOT NULL,

@@ -8,6 +8,7 @@ SELECT r.tenant, r.run_id, r.conversation_id, r.parent_run_id, r.root_run_id, r.
 				SELECT FROM approval.requests q
 				 WHERE q.tenant OPERATOR(pg_catalog.=) r.tenant AND q.run_id OPERATOR(pg_catalog.=) r.run_id
 				   AND q.run_id IS NOT NULL AND q.requester_login OPERATOR(pg_catalog.=) r.requester_login
+				   AND q.conversation_id OPERATOR(pg_catalog.=) r.conversation_id
 				   AND q.status OPERATOR(pg_catalog.=) 'pending'
 				   AND q.expires_at OPERATOR(pg_catalog.>) pg_catalog.statement_timestamp())
 			THEN 'awaiting_approval' ELSE r.status END AS status,
@@ -226,13 +227,14 @@ COMMENT ON FUNCTION approval.trace_otlp IS
  * another tool, another server or no gate at all stands out.
  */
 CREATE VIEW approval.capabilities WITH (security_barrier) AS
-SELECT c.tenant, c.capability, c.owner, c.server, c.tool, c.class, p.tenant AS called_in, p.via,
+SELECT c.tenant, c.capability, c.owner, c.server, c.tool, c.class, c.retired_at, p.tenant AS called_in, p.via,
 	   p.server AS called_server, p.tool AS called_tool, p.called_by, p.executed_by,
 	   COALESCE(p.calls, 0) AS calls, COALESCE(p.executed, 0) AS executed, p.first_at, p.last_at,
 	   CASE WHEN p.via OPERATOR(pg_catalog.=) 'step' THEN 'no gate'
 			WHEN p.server OPERATOR(pg_catalog.=) c.server AND p.tool OPERATOR(pg_catalog.=) c.tool THEN NULL
 			WHEN p.capability OPERATOR(pg_catalog.=) c.capability THEN 'another tool'
-			WHEN p.tool OPERATOR(pg_catalog.=) c.tool THEN 'another server' END AS bypass
+			WHEN p.server OPERATOR(pg_catalog.=) c.server THEN 'another tool'
+			WHEN p.tool IS NOT NULL THEN 'another server' END AS bypass
   FROM approval.tools c
   LEFT JOIN (
 		SELECT g.tenant, 'request' AS via, g.server, g.tool, g.called_by, g.executed_by, g.calls, g.executed, g.first_at, g.last_at,
@@ -252,27 +254,32 @@ SELECT c.tenant, c.capability, c.owner, c.server, c.tool, c.class, p.tenant AS c
 		 UNION ALL
 		SELECT s.tenant, 'step', s.system, s.name, s.login, s.login, s.calls, s.calls, s.first_at, s.last_at,
 			   (SELECT t.capability FROM approval.tools t
-				 WHERE t.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[s.tenant, '*']) AND t.tool OPERATOR(pg_catalog.=) s.name AND t.capability IS NOT NULL
+				 WHERE t.tenant OPERATOR(pg_catalog.=) ANY (ARRAY[s.tenant, '*']) AND pg_catalog.lower(t.tool) OPERATOR(pg_catalog.=) pg_catalog.lower(s.name) AND t.capability IS NOT NULL
 				 ORDER BY t.server OPERATOR(pg_catalog.=) s.system DESC, t.tenant OPERATOR(pg_catalog.=) '*', t.retired_at DESC NULLS FIRST LIMIT 1)
 		  FROM (SELECT u.tenant, u.system, u.name, u.login, pg_catalog.count(*) AS calls,
 					   pg_catalog.min(u.at) AS first_at, pg_catalog.max(u.at) AS last_at
-				  FROM approval.steps u
+				  FROM (SELECT w.*, pg_catalog.row_number() OVER (PARTITION BY w.tenant, w.request_id ORDER BY w.seq) AS nth
+						  FROM approval.steps w
+						 WHERE w.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
+						   AND w.kind OPERATOR(pg_catalog.=) ANY ('{tool_call,workflow}'::pg_catalog.text[]) AND w.name IS NOT NULL
+						   AND w.at OPERATOR(pg_catalog.>=) (pg_catalog.statement_timestamp()
+								OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => COALESCE(NULLIF(pg_catalog.current_setting('approval.capability_days', true), ''), '30')::pg_catalog.int4))) u
 				  LEFT JOIN approval.requests g ON g.tenant OPERATOR(pg_catalog.=) u.tenant AND g.id OPERATOR(pg_catalog.=) u.request_id
-				 WHERE u.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants())::pg_catalog.text[])
-				   AND u.kind OPERATOR(pg_catalog.=) 'tool_call' AND u.name IS NOT NULL
-				   AND g.status IS DISTINCT FROM 'consumed'
-				   AND u.at OPERATOR(pg_catalog.>=) (pg_catalog.statement_timestamp()
-						OPERATOR(pg_catalog.-) pg_catalog.make_interval(days => COALESCE(NULLIF(pg_catalog.current_setting('approval.capability_days', true), ''), '30')::pg_catalog.int4))
+				 WHERE (g.status OPERATOR(pg_catalog.=) 'consumed' AND u.nth OPERATOR(pg_catalog.<=) GREATEST(g.attempt, 1)
+						AND (g.server OPERATOR(pg_catalog.=) '' OR g.server OPERATOR(pg_catalog.=) u.system)) IS NOT TRUE
 				 GROUP BY u.tenant, u.system, u.name, u.login) s) p
 	ON (c.tenant OPERATOR(pg_catalog.=) p.tenant
 		OR (c.tenant OPERATOR(pg_catalog.=) '*' AND NOT EXISTS (
 			SELECT FROM approval.tools o WHERE o.tenant OPERATOR(pg_catalog.=) p.tenant
 			   AND o.capability OPERATOR(pg_catalog.=) c.capability AND o.retired_at IS NULL)))
    AND (p.capability OPERATOR(pg_catalog.=) c.capability
-		OR (p.tool OPERATOR(pg_catalog.=) c.tool AND (p.capability IS NULL OR p.server OPERATOR(pg_catalog.=) c.server)))
+		OR (pg_catalog.lower(p.tool) OPERATOR(pg_catalog.=) pg_catalog.lower(c.tool) AND (p.capability IS NULL OR p.server OPERATOR(pg_catalog.=) c.server)))
  WHERE c.tenant OPERATOR(pg_catalog.=) ANY ((SELECT approval.caller_tenants() OPERATOR(pg_catalog.||) '*'::pg_catalog.text)::pg_catalog.text[])
-   AND c.capability IS NOT NULL AND c.retired_at IS NULL;
-COMMENT ON VIEW approval.capabilities IS 'For each capability its owner, its one active tool and the class of that, and every path by which it was called in the last approval.capability_days days: one row for each server, tool, proposing and executing login, with the number of calls and of those that were executed. via: request (through the gate), or step, a tool_call that an agent recorded without naming a request that was consumed. bypass: NULL for a path through the owner''s tool; no gate, another tool (one that has, or had, this capability), another server (a tool of the same name that is not registered with a capability there). A capability that was not called has one row without a path.';
+   AND c.capability IS NOT NULL
+   AND (c.retired_at IS NULL OR NOT EXISTS (
+		SELECT FROM approval.tools o WHERE o.tenant OPERATOR(pg_catalog.=) c.tenant AND o.capability OPERATOR(pg_catalog.=) c.capability
+		   AND (o.retired_at IS NULL OR (o.retired_at, o.server, o.tool) OPERATOR(pg_catalog.>) (c.retired_at, c.server, c.tool))));
+COMMENT ON VIEW approval.capabilities IS 'For each capability its owner, its one active tool (or the last one, with retired_at) and the class of that, and every path by which it was called in the last approval.capability_days days: one row for each server, tool, proposing and executing login, with the number of calls and of those that were executed. via: request (through the gate), or step, a tool_call or workflow that an agent recorded without a request that was consumed, oftener than that was attempted, or of another system than the server of the request. bypass: NULL for a path through the owner''s tool; no gate, another tool (one that has, or had, this capability), another server (a tool of the same name, in any case, that is not registered with a capability there). A capability that was not called has one row without a path.';
 
 DO $do$
 DECLARE

@@ -25,8 +25,10 @@ SELECT t.row('runner', format('approval.consume(%L, ''refund'', %L, ''y'', serve
 SELECT t.row('agent', format('approval.record_step(''r'', %L, ''billing'', ''tool_call'', name => ''refund'', request_id => %L)', :'token', :'gated')) IS NOT NULL AS done \g /dev/null
 SELECT t.proposed(format('at_least => ''deny'', conversation_id => ''conv'', run_id => ''r'', run_token => %L, server => ''billing''', :'token')) AS denied \gset
 SELECT t.row('agent', format('approval.record_step(''r'', %L, ''lambda'', ''tool_call'', request_id => %L)', :'token', :'denied')) IS NOT NULL AS done \g /dev/null
+SELECT t.row('agent', format('approval.record_step(''r'', %L, %L, ''tool_call'', request_id => %L)', :'token', system, :'gated')) IS NOT NULL AS done FROM unnest(ARRAY['billing', 'pipe']) AS system \g /dev/null
+SELECT t.row('agent', format('approval.record_step(''r'', %L, %L, %L, name => %L)', :'token', system, kind, name)) IS NOT NULL AS done FROM (VALUES ('airflow', 'workflow', 'refund'), ('x', 'tool_call', 'Refund'), ('x', 'note', 'refund')) AS v(system, kind, name) \g /dev/null
 SELECT set_eq($$SELECT concat_ws(' ', via, called_server, called_tool, calls, bypass) FROM approval.capabilities WHERE capability = 'payments.refund' AND bypass IS NOT NULL$$,
-	ARRAY['request shadow refund 1 another server', 'step billing refund 2 no gate', 'step n8n refund 1 no gate', 'step lambda refund 1 no gate'], 'what bypassed the owner stands out');
+	ARRAY['step pipe refund 1 no gate', 'step airflow refund 1 no gate', 'step x Refund 1 no gate', 'request shadow refund 1 another server', 'step billing refund 3 no gate', 'step n8n refund 1 no gate', 'step lambda refund 1 no gate'], 'what bypassed the owner stands out');
 
 -- A tool that took over: the calls of the old one are still calls of the capability.
 SELECT t.row('admin', $$approval.register_tool('refund_v2', 'action', '{"default_mode":"auto","capability":"payments.refund","owner":"team payments"}', server => 'billing', replaces => 'refund', replaces_server => 'billing')$$) IS NOT NULL AS done \g /dev/null
@@ -34,7 +36,10 @@ SELECT t.call('refund_v2', 'billing') AS done \g /dev/null
 SELECT set_eq($$SELECT DISTINCT concat_ws(' ', tool, called_tool, coalesce(bypass, '-')) FROM approval.capabilities WHERE capability = 'payments.refund' AND via = 'request' AND called_server = 'billing'$$,
 	ARRAY['refund_v2 refund another tool', 'refund_v2 refund_v2 -'], 'after it was replaced');
 
-SELECT is((SELECT count(*) FROM approval.capabilities WHERE capability = 'payments.refund' AND via = 'step' AND called_tool = 'refund' AND bypass = 'no gate'), 3::bigint, 'a call of the tool before that no gate has seen still stands out');
+SELECT is((SELECT count(*) FROM approval.capabilities WHERE capability = 'payments.refund' AND via = 'step' AND called_tool = 'refund' AND bypass = 'no gate'), 5::bigint, 'a call of the tool before that no gate has seen still stands out');
+
+SELECT t.row('admin', $$approval.retire_tool('refund_v2', server => 'billing')$$) IS NOT NULL AS done \g /dev/null
+SELECT is((SELECT string_agg(DISTINCT tool || ' ' || (retired_at IS NOT NULL), ', ') FROM approval.capabilities WHERE capability = 'payments.refund'), 'refund_v2 true', 'what was retired without a successor is still there');
 
 -- How far back.
 SET LOCAL approval.capability_days = 1;

@@ -30,6 +30,7 @@ SELECT approval.register_login(session_user::text, 'person', 'user:root', '{*}')
 SELECT approval.register_tool('refund', 'action', '{"idempotent":true,"max_attempts":3,"results":[{"refuses":"$.receipt == \"R-0\"","as":"empty"}]}', tenant => '*') IS NOT NULL AS done \g /dev/null
 SELECT is(t.valid('{"receipt":"R-0","lines":[1]}'), 'PT422 empty_result', 'conditions for every tenant hold too');
 SELECT is(t.valid('{"receipt":"R-1","lines":[1],"partial":true}'), 'PT422 degraded_result', 'beside its own');
+SELECT is(t.valid('{"receipt":"R-1","lines":[1],"partial":true,"partial":false}'), 'PT422 degraded_result', 'of two members with one name neither is believed');
 
 -- complete always records.
 CREATE FUNCTION t.done(i approval.ulid, more text, verb text DEFAULT 'complete') RETURNS text LANGUAGE sql

@@ -152,6 +152,13 @@ SELECT is(t.says('agent', format('approval.propose(''x'', ''refund'', ''{}'', ''
 SELECT t.row('agent', format('approval.fail_run(''squat'', %L, ''x'')', t.tok('squat'))) IS NOT NULL AS done \g /dev/null
 SELECT is((t.stored(:'squat')).status, 'pending', 'and its end takes nothing of others along');
 
+SELECT is(t.says('agent', $$approval.propose('x9', 'refund', '{}', run_token => 'x')$$), '22004', 'a token without a run');
+SELECT is(t.says('agent', $$approval.propose('x9', 'refund', '{}', run_id => 'no such run', run_token => 'x')$$), 'PT404 not_found', 'or with one that is not there: a mistake');
+SELECT t.proposed($$conversation_id => 'elsewhere', run_id => 'adopt'$$) AS adopted \gset
+SELECT t.row('agent', $$approval.start_run('conv adopt', 'adopt')$$) IS NOT NULL AS done \g /dev/null
+SELECT t.claim('adopt') IS NOT NULL AS done \g /dev/null
+SELECT is(t.run_status('adopt'), 'running', 'nor is a call of another conversation that bore the id before');
+
 -- The end takes open calls along.
 SELECT t.held('e') AS run \g /dev/null
 SELECT t.in_run('e') AS approved, t.in_run('e') AS waiting, t.in_run('e') AS used, t.in_run('e') AS refused \gset

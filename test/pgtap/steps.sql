@@ -55,6 +55,9 @@ SELECT is(t.step_says(format('''qdrant'', ''retrieval'', %L', detail)), expected
   FROM (VALUES ('{"chunks":[{"id":"doc-1#4","score":0.83},{"id":7,"score":1}]}', 'ok'), ('{"chunks":[]}', 'ok'), ('{"chunks":[{"id":"a","score":0.1234567890123456789}],"query":"x"}', 'ok'),
 		(NULL, '22023'), ('{}', '22023'), ('[]', '22023'), ('{"chunks":{}}', '22023'), ('{"chunks":[1]}', '22023'), ('{"chunks":[{"id":"a"}]}', '22023'), ('{"chunks":[{"id":"a","score":"0.5"}]}', '22023'), ('{"chunks":[{"score":1}]}', '22023'), ('{"chunks":[{"id":1,"score":1e999999}]}', '22023'), ('{"chunks":[{"id":"\u0000","score":1}]}', '22023')) AS v(detail, expected);
 
+SELECT is_empty($$SELECT hint FROM t.as('agent', format('approval.record_step(''r'', %L, ''s'', ''retrieval'')', current_setting('t.token'))) AS a WHERE a.detail::json ->> 'hint' IS DISTINCT FROM a.hint$$, 'the refusal is JSON');
+SELECT is(t.step_says($$'mcp', 'tool_call'$$), '22004', 'a tool call has a name');
+
 -- A tool call and its request.
 SELECT t.proposed(format('conversation_id => ''conv'', run_id => ''r'', run_token => %L', :'token')) AS i, t.proposed() AS other \gset
 SELECT is(t.step_says(format('''mcp'', ''tool_call'', name => ''refund'', request_id => %L', :'i')), 'ok', 'a call of this run');

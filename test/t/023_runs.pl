@@ -242,6 +242,39 @@ sub sessions
 	$old->close;
 }
 
+# A loop that hangs in an open transaction makes nobody wait for ever, and what
+# was given up does not happen afterwards.
+{
+	my ($run, $token) = claimed_run('hung', lease => '1 us');
+
+	$root->run("ALTER ROLE agent SET approval.turn_wait = '100 ms'");
+	$root->run("ALTER ROLE alice SET approval.turn_wait = '100 ms'");
+	my $hung = Wire->new($node, user => 'agent');
+	my ($other, $stops) =
+	  (Wire->new($node, user => 'agent'), Wire->new($node, user => 'alice'));
+	$token = claim($other, $run)->{token};
+	$hung->run('BEGIN');
+	call_in($hung, $run, $token);
+	is( $other->query("SELECT approval.claim_run('$run', token => '$token')")
+		  ->verdict,
+		'PT409 run_claimed',
+		'a claim is refused after a while');
+	my $refused = $stops->query("SELECT approval.cancel_run('$run')");
+	is( $refused->verdict,
+		'PT409 run_claimed',
+		'a run with an open transaction');
+	is( $refused->detail->{problem},
+		'a transaction that works on the run is open',
+		'DETAIL says so');
+	$hung->run('COMMIT');
+	is($agent->run("SELECT status FROM approval.run_of('$run')")->value,
+		'awaiting_approval', 'nothing comes late');
+	is( $stops->run("SELECT status FROM approval.cancel_run('$run')")->value,
+		'cancelled', 'then it can be stopped');
+	$root->run("ALTER ROLE $_ RESET approval.turn_wait") for qw(agent alice);
+	$_->close for $hung, $other, $stops;
+}
+
 # A tree that is stopped and a list that is decided take requests in one order.
 {
 	my ($run, $token) = claimed_run('tree');
