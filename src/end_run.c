@@ -121,9 +121,10 @@ end_run(RunCall *run_call, RunStatus status, const char *reason)
 	OpenCalls	open = {.now = call->now};
 	ListCell   *cell;
 
-	run_open_calls(run_call->run, &open);
+	run_begin_open(&open);
+	run_add_open(run_call->run, &open);
 	foreach(cell, below)
-		run_add_open_calls(lfirst(cell), &open);
+		run_add_open(lfirst(cell), &open);
 	if (status == RUN_COMPLETED && open.pending > 0)
 		run_refuse_paused(run_call, &open);
 	call_force_sync();

@@ -110,7 +110,7 @@ approval_next_iteration(PG_FUNCTION_ARGS)
 	if (!above_live(&path))
 		run_refuse(&run_call, REASON_RUN_ENDED);
 	open.now = run_call.call.now;
-	run_open_calls(run_call.run, &open);
+	run_waiting(run_call.run, &open);
 	if (open.pending > 0)
 		run_refuse_paused(&run_call, &open);
 	if (!alone_commits(run_call.call.spi_active, fcinfo->flinfo->fn_expr))

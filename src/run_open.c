@@ -49,6 +49,18 @@ keep(OpenCalls *open, const Ulid *id)
 	open->ids[open->count++] = *id;
 }
 
+/*
+ * Before a run was started anybody may have proposed under its id: what another
+ * login asked for, or in another conversation, is not its call.
+ */
+static bool
+is_call_of(const Request *request, const Run *run)
+{
+	return request_text_is(request, REQ_RUN_ID, run_text(run, RUNC_RUN_ID)) &&
+		request_text_is(request, REQ_REQUESTER_LOGIN, run_text(run, RUNC_LOGIN)) &&
+		request_text_is(request, REQ_CONVERSATION_ID, run_text(run, RUNC_CONVERSATION_ID));
+}
+
 static bool
 visit(TupleTableSlot *slot, void *arg)
 {
@@ -58,8 +70,7 @@ visit(TupleTableSlot *slot, void *arg)
 
 	slot_getallattrs(slot);
 	request_of_slot(&request, slot);
-	if ((open->owner && !request_text_is(&request, REQ_REQUESTER_LOGIN, open->owner)) ||
-		(open->conversation_id && !request_text_is(&request, REQ_CONVERSATION_ID, open->conversation_id)))
+	if (open->run && !is_call_of(&request, open->run))
 		return true;
 	effective = request_effective(&request, open->now);
 	if (effective.status != STATUS_PENDING && effective.status != STATUS_APPROVED)
@@ -76,8 +87,8 @@ by_id(const void *a, const void *b)
 	return memcmp(a, b, sizeof(Ulid));
 }
 
-static void
-begin(OpenCalls *open)
+void
+run_begin_open(OpenCalls *open)
 {
 	initStringInfo(&open->told);
 	open->pending = open->count = open->room = 0;
@@ -97,32 +108,28 @@ look(OwnRelation index, const char *tenant, const char *key, OpenCalls *open)
 	table_close(requests, NoLock);
 }
 
-/*
- * Those of a run, beside what was found before.  Before it was started anybody
- * may have proposed under its id: what another login asked for, or in another
- * conversation, is not its call.
- */
+/* Those of a run that wait or are approved, beside what was found before. */
 void
-run_add_open_calls(const Run *run, OpenCalls *open)
+run_add_open(const Run *run, OpenCalls *open)
 {
-	open->owner = run_text(run, RUNC_LOGIN);
-	open->conversation_id = run_text(run, RUNC_CONVERSATION_ID);
-	look(OWN_REQUESTS_RUN_OPEN, run_text(run, RUNC_TENANT), run_text(run, RUNC_RUN_ID), open);
+	open->run = run;
+	look(OWN_REQUESTS_RUN, run_text(run, RUNC_TENANT), run_text(run, RUNC_RUN_ID), open);
 }
 
-/* Those of a run. */
+/* Those of a run that wait. */
 void
-run_open_calls(const Run *run, OpenCalls *open)
+run_waiting(const Run *run, OpenCalls *open)
 {
-	begin(open);
-	run_add_open_calls(run, open);
+	run_begin_open(open);
+	open->run = run;
+	look(OWN_REQUESTS_WAITING, run_text(run, RUNC_TENANT), run_text(run, RUNC_CONVERSATION_ID), open);
 }
 
-/* Those of a conversation that wait; approved ones are not looked for. */
+/* Those of a conversation that wait. */
 void
-run_waiting_calls(const char *tenant, const char *conversation_id, OpenCalls *open)
+run_conversation_waits(const char *tenant, const char *conversation_id, OpenCalls *open)
 {
-	begin(open);
+	run_begin_open(open);
 	look(OWN_REQUESTS_WAITING, tenant, conversation_id, open);
 }
 
@@ -134,7 +141,7 @@ run_effective(const Run *run, TimestampTz now)
 
 	if (run->status != RUN_RUNNING)
 		return run->status;
-	run_open_calls(run, &open);
+	run_waiting(run, &open);
 	return open.pending > 0 ? RUN_AWAITING : RUN_RUNNING;
 }
 

@@ -16,8 +16,7 @@
 typedef struct OpenCalls
 {
 	TimestampTz now;
-	const char *owner;			/* whose calls count; NULL: anybody's */
-	const char *conversation_id;	/* of which they are; NULL: any */
+	const Run  *run;			/* of which they are; NULL: of any, or none */
 	const char *login;			/* whose may be told; NULL: anybody's */
 	bool		only_look;		/* the first that waits is enough */
 	int			pending;
@@ -28,9 +27,10 @@ typedef struct OpenCalls
 } OpenCalls;
 
 extern RunStatus run_effective(const Run *run, TimestampTz now);
-extern void run_open_calls(const Run *run, OpenCalls *open);
-extern void run_add_open_calls(const Run *run, OpenCalls *open);
-extern void run_waiting_calls(const char *tenant, const char *conversation_id, OpenCalls *open);
+extern void run_begin_open(OpenCalls *open);
+extern void run_add_open(const Run *run, OpenCalls *open);
+extern void run_waiting(const Run *run, OpenCalls *open);
+extern void run_conversation_waits(const char *tenant, const char *conversation_id, OpenCalls *open);
 extern void run_withdraw_calls(const Call *call, const OpenCalls *open);
 
 #endif							/* APPROVAL_RUN_OPEN_H */

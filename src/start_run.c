@@ -247,7 +247,7 @@ check_conversation(RunCall *run_call, const Wanted *wanted)
 	}
 	if (live && run_text_is(live, RUNC_LOGIN, call->caller->login))
 		errors_member(&call->refusal, "live_run_id", run_text(live, RUNC_RUN_ID));
-	run_waiting_calls(call->tenant, conversation_id, &open);
+	run_conversation_waits(call->tenant, conversation_id, &open);
 	if (open.pending > 0)
 		run_refuse_paused(run_call, &open);
 	if (live == NULL)

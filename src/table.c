@@ -56,7 +56,6 @@ static const char *const own_names[OWN_COUNT] = {
 	[OWN_REQUESTS_GRANT] = "requests_grant",
 	[OWN_REQUESTS_REPEAT] = "requests_repeat",
 	[OWN_REQUESTS_RUN] = "requests_run",
-	[OWN_REQUESTS_RUN_OPEN] = "requests_run_open",
 	[OWN_DECISIONS] = "decisions",
 	[OWN_EVENTS] = "events",
 	[OWN_EVENTS_BY_ID] = "events_pkey",

@@ -27,7 +27,7 @@ CREATE TABLE approval.requests (
 	id					approval.ulid NOT NULL,
 	conversation_id		pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
 	tool_call_id		pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
-	run_id				pg_catalog.text,
+	run_id				pg_catalog.text COLLATE pg_catalog."C",
 	server				pg_catalog.text NOT NULL,
 	tool				pg_catalog.text COLLATE pg_catalog."C" NOT NULL,
 	definition			approval.digest,

@@ -50,10 +50,8 @@ CREATE UNIQUE INDEX runs_live ON approval.runs (tenant, conversation_id)
 CREATE INDEX runs_conversation ON approval.runs (tenant, conversation_id, started_at);
 CREATE INDEX runs_children ON approval.runs (tenant, parent_run_id) WHERE parent_run_id IS NOT NULL;
 
-/* calls of a run, and those that are neither used nor refused */
+/* calls of a run; those that wait are found by its conversation */
 CREATE INDEX requests_run ON approval.requests (tenant, run_id, id) WHERE run_id IS NOT NULL;
-CREATE INDEX requests_run_open ON approval.requests (tenant, run_id)
-	WHERE run_id IS NOT NULL AND status IN ('pending', 'approved');
 
 /* numbered by the sequence of the events, so that both have one order */
 CREATE TABLE approval.steps (

@@ -7,8 +7,8 @@ SELECT r.tenant, r.run_id, r.conversation_id, r.parent_run_id, r.root_run_id, r.
 	   CASE WHEN r.status OPERATOR(pg_catalog.=) 'running' AND EXISTS (
 				SELECT FROM approval.requests q
 				 WHERE q.tenant OPERATOR(pg_catalog.=) r.tenant AND q.run_id OPERATOR(pg_catalog.=) r.run_id
-				   AND q.run_id IS NOT NULL AND q.requester_login OPERATOR(pg_catalog.=) r.requester_login
-				   AND q.conversation_id OPERATOR(pg_catalog.=) r.conversation_id
+				   AND q.requester_login OPERATOR(pg_catalog.=) r.requester_login
+				   AND q.conversation_id OPERATOR(pg_catalog.=) r.conversation_id AND q.conversation_id OPERATOR(pg_catalog.<>) ''
 				   AND q.status OPERATOR(pg_catalog.=) 'pending'
 				   AND q.expires_at OPERATOR(pg_catalog.>) pg_catalog.statement_timestamp())
 			THEN 'awaiting_approval' ELSE r.status END AS status,
