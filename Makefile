@@ -94,7 +94,7 @@ help:
 	@echo 'make test-versions  the suite on PostgreSQL 17 and 18, each in a chroot that it makes itself (needs root or sudo);'
 	@echo '                    VERSIONS="15 18" says which, ONE=NAME runs one piece'
 	@echo 'make test-es6-full  the number formatter against all 100 million published numbers'
-	@echo 'make bench          measures, for 80 minutes; QUICK=1 takes a first look, ONE=NAME runs one part:'
+	@echo 'make bench          measures, for 95 minutes; QUICK=1 takes a first look, ONE=NAME runs one part:'
 	@echo '                    lifecycle, hash, scale, doorbell, latency, expire, steps ... (test/bench/README.md)'
 	@echo 'tools/cluster       private servers for trying things out: tools/cluster start dev --preload; eval "$$(tools/cluster env dev)"'
 	@echo 'make lint           cppcheck, gcc and clang with all warnings as errors'

@@ -116,11 +116,13 @@ lock_below(const Call *call, const char *run_id)
 void
 end_run(RunCall *run_call, RunStatus status, const char *reason)
 {
-	const Call *call = &run_call->call;
+	Call	   *call = &run_call->call;
 	List	   *below = lock_below(call, run_call->run_id);
-	OpenCalls	open = {.now = call->now};
+	OpenCalls	open = {0};
 	ListCell   *cell;
 
+	/* the others may have been waited for */
+	call->now = open.now = GetCurrentTimestamp();
 	run_begin_open(&open);
 	run_add_open(run_call->run, &open);
 	foreach(cell, below)

@@ -34,13 +34,11 @@ static void
 lock_above(RunCall *run_call, Path *path)
 {
 	Call	   *call = &run_call->call;
-	Run		   *run = run_find_latest(call->tenant, run_call->run_id);
+	const Run  *run = run_call->run;
 	const char *names[RUN_MOST_DEPTH + 1];
 	int			count = 0;
 	int			i;
 
-	if (run == NULL || !run_text_is(run, RUNC_LOGIN, call->caller->login))
-		run_refuse(run_call, REASON_NOT_FOUND);
 	while (run && !run->nulls[RUNC_PARENT] && count < RUN_MOST_DEPTH)
 	{
 		names[count] = run_text(run, RUNC_PARENT);
@@ -104,6 +102,7 @@ approval_next_iteration(PG_FUNCTION_ARGS)
 
 	run_begin(&run_call, fcinfo, "next_iteration", 2);
 	(void) args_required(fcinfo, 1, "token", ARGS_KEY_LIMIT);
+	run_see_own(&run_call);
 	lock_above(&run_call, &path);
 	run_lock_held(&run_call, 1);
 	path.runs[0] = run_call.run;

@@ -23,9 +23,7 @@
 #include "secret.h"
 #include "settings.h"
 #include "step.h"
-
-/* Between two attempts to lock a run, in microseconds. */
-#define RUN_PAUSE_US 2000
+#include "turn.h"
 
 /* Columns of approval.run that are not of the table: three sums, traceparent, token. */
 #define RUN_MADE 5
@@ -125,15 +123,22 @@ run_refuse(RunCall *run_call, Reason reason)
 	errors_raise(&call->refusal);
 }
 
-/* Another login's run does not exist, and is not locked either. */
-static void
-check_own(RunCall *run_call)
+/*
+ * Another login's run does not exist, and is not locked either.  Whose it is, and
+ * what it stands under, never changes: that much may be read before the lock.
+ */
+void
+run_see_own(RunCall *run_call)
 {
 	const Call *call = &run_call->call;
-	const Run  *run = run_find_latest(call->tenant, run_call->run_id);
+	Run		   *run;
 
+	if (run_call->run)
+		return;
+	run = run_find_latest(call->tenant, run_call->run_id);
 	if (run == NULL || !run_text_is(run, RUNC_LOGIN, call->caller->login))
 		run_refuse(run_call, REASON_NOT_FOUND);
+	run_call->run = run;
 }
 
 static void
@@ -149,7 +154,7 @@ take_locked(RunCall *run_call, Run *run)
 void
 run_lock_own(RunCall *run_call)
 {
-	check_own(run_call);
+	run_see_own(run_call);
 	take_locked(run_call, run_find(run_call->call.tenant, run_call->run_id, TABLE_LOCK_WAIT));
 }
 
@@ -157,7 +162,7 @@ run_lock_own(RunCall *run_call)
 void
 run_lock_own_soon(RunCall *run_call)
 {
-	check_own(run_call);
+	run_see_own(run_call);
 	take_locked(run_call, run_lock_soon(run_call));
 }
 
@@ -184,8 +189,7 @@ run_lock_soon(RunCall *run_call)
 			errors_member_constant(&call->refusal, "problem", "a transaction that works on the run is open");
 			run_refuse(run_call, REASON_RUN_CLAIMED);
 		}
-		pg_usleep(RUN_PAUSE_US);
-		CHECK_FOR_INTERRUPTS();
+		turn_pause();
 	}
 	return run;
 }
@@ -242,8 +246,9 @@ run_refuse_paused(RunCall *run_call, const OpenCalls *open)
 
 /*
  * For propose.  A run id that nobody has started a run with is only a
- * correlation id.  A call is of the conversation of its run.  The run is locked in share mode, so that calls of one run are
- * proposed in parallel, but none while it ends or is claimed by somebody else.
+ * correlation id.  A call is of the conversation of its run.  The run is locked
+ * in share mode, so that calls of one run are proposed in parallel, but none
+ * while it ends or is claimed by somebody else.
  */
 bool
 run_admits(Call *call, const char *run_id, const char *conversation_id, const char *token)

@@ -28,6 +28,7 @@ extern Datum run_datum(const Run *run, const char *token, TimestampTz now, Oid t
 pg_noreturn extern void run_refuse(RunCall *run_call, Reason reason);
 extern void run_tell(const Run *run, TimestampTz now, Refusal *refusal);
 extern Reason run_held(const Run *run, const char *token, TimestampTz now);
+extern void run_see_own(RunCall *run_call);
 extern void run_lock_own(RunCall *run_call);
 extern void run_lock_own_soon(RunCall *run_call);
 extern Run *run_lock_soon(RunCall *run_call);

@@ -54,11 +54,11 @@ keep(OpenCalls *open, const Ulid *id)
  * login asked for, or in another conversation, is not its call.
  */
 static bool
-is_call_of(const Request *request, const Run *run)
+is_call_of_run(const Request *request, const OpenCalls *open)
 {
-	return request_text_is(request, REQ_RUN_ID, run_text(run, RUNC_RUN_ID)) &&
-		request_text_is(request, REQ_REQUESTER_LOGIN, run_text(run, RUNC_LOGIN)) &&
-		request_text_is(request, REQ_CONVERSATION_ID, run_text(run, RUNC_CONVERSATION_ID));
+	return request_text_is(request, REQ_RUN_ID, open->run_id) &&
+		request_text_is(request, REQ_REQUESTER_LOGIN, open->owner) &&
+		request_text_is(request, REQ_CONVERSATION_ID, open->conversation_id);
 }
 
 static bool
@@ -70,7 +70,7 @@ visit(TupleTableSlot *slot, void *arg)
 
 	slot_getallattrs(slot);
 	request_of_slot(&request, slot);
-	if (open->run && !is_call_of(&request, open->run))
+	if (open->run_id && !is_call_of_run(&request, open))
 		return true;
 	effective = request_effective(&request, open->now);
 	if (effective.status != STATUS_PENDING && effective.status != STATUS_APPROVED)
@@ -108,12 +108,20 @@ look(OwnRelation index, const char *tenant, const char *key, OpenCalls *open)
 	table_close(requests, NoLock);
 }
 
+static void
+only_of(const Run *run, OpenCalls *open)
+{
+	open->run_id = run_text(run, RUNC_RUN_ID);
+	open->owner = run_text(run, RUNC_LOGIN);
+	open->conversation_id = run_text(run, RUNC_CONVERSATION_ID);
+}
+
 /* Those of a run that wait or are approved, beside what was found before. */
 void
 run_add_open(const Run *run, OpenCalls *open)
 {
-	open->run = run;
-	look(OWN_REQUESTS_RUN, run_text(run, RUNC_TENANT), run_text(run, RUNC_RUN_ID), open);
+	only_of(run, open);
+	look(OWN_REQUESTS_RUN, run_text(run, RUNC_TENANT), open->run_id, open);
 }
 
 /* Those of a run that wait. */
@@ -121,8 +129,8 @@ void
 run_waiting(const Run *run, OpenCalls *open)
 {
 	run_begin_open(open);
-	open->run = run;
-	look(OWN_REQUESTS_WAITING, run_text(run, RUNC_TENANT), run_text(run, RUNC_CONVERSATION_ID), open);
+	only_of(run, open);
+	look(OWN_REQUESTS_WAITING, run_text(run, RUNC_TENANT), open->conversation_id, open);
 }
 
 /* Those of a conversation that wait. */

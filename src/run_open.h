@@ -16,7 +16,9 @@
 typedef struct OpenCalls
 {
 	TimestampTz now;
-	const Run  *run;			/* of which they are; NULL: of any, or none */
+	const char *run_id;			/* of which they are; NULL: of any, or none */
+	const char *owner;			/* whose run that is */
+	const char *conversation_id;	/* of which it is */
 	const char *login;			/* whose may be told; NULL: anybody's */
 	bool		only_look;		/* the first that waits is enough */
 	int			pending;

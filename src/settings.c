@@ -307,7 +307,7 @@ settings_init(void)
 	 * than a commit takes under load, shorter than an agent is patient.
 	 */
 	DefineCustomIntVariable("approval.turn_wait",
-							"How long a proposal waits for its turn at a budget or a grant.",
+							"How long a proposal waits for its turn at a budget or a grant, and a start, claim or stop for a run.",
 							NULL, &setting_turn_wait, 2000, 0, 60000,
 							PGC_SUSET, GUC_UNIT_MS, NULL, NULL, NULL);
 

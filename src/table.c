@@ -222,8 +222,8 @@ equality_keys(Relation index, const Datum *keys, int nkeys, ScanKey scan)
 }
 
 /*
- * Lock the row that a scan found, as SELECT FOR NO KEY UPDATE or FOR SHARE does: wait for
- * whoever holds it, then take its last version under READ COMMITTED, or fail
+ * Lock the row that a scan found, as SELECT FOR NO KEY UPDATE or FOR SHARE does:
+ * wait for whoever holds it, then take its last version under READ COMMITTED, or fail
  * under a stricter level.  False if the row has gone, or is not waited for.
  */
 static bool

@@ -41,6 +41,16 @@ take_at_once(const Digest *what)
 	return LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
 }
 
+/* Between two attempts. */
+void
+turn_pause(void)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 TURN_PAUSE, PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+}
+
 /* False if it stayed taken for as long as approval.turn_wait. */
 bool
 turn_take(const Digest *what)
@@ -51,10 +61,7 @@ turn_take(const Digest *what)
 	{
 		if (GetCurrentTimestamp() >= until)
 			return false;
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 TURN_PAUSE, PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
+		turn_pause();
 	}
 	return true;
 }

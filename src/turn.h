@@ -10,6 +10,7 @@
 
 #include "digest.h"
 
+extern void turn_pause(void);
 extern bool turn_take(const Digest *what);
 
 #endif							/* APPROVAL_TURN_H */

@@ -107,11 +107,11 @@ CREATE FUNCTION approval.otlp_attributes(members pg_catalog.jsonb) RETURNS pg_ca
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT COALESCE(pg_catalog.json_agg(pg_catalog.json_build_object('key', m.key, 'value',
 			CASE pg_catalog.jsonb_typeof(m.value)
-				WHEN 'number' THEN CASE WHEN (m.value #>> '{}') OPERATOR(pg_catalog.~) '^-?[0-9]{1,18}$'
-										THEN pg_catalog.json_build_object('intValue', m.value #>> '{}')
+				WHEN 'number' THEN CASE WHEN (m.value OPERATOR(pg_catalog.#>>) '{}') OPERATOR(pg_catalog.~) '^-?[0-9]{1,18}$'
+										THEN pg_catalog.json_build_object('intValue', m.value OPERATOR(pg_catalog.#>>) '{}')
 										ELSE pg_catalog.json_build_object('doubleValue', m.value) END
 				WHEN 'boolean' THEN pg_catalog.json_build_object('boolValue', m.value)
-				ELSE pg_catalog.json_build_object('stringValue', m.value #>> '{}') END) ORDER BY m.key), '[]'::pg_catalog.json)
+				ELSE pg_catalog.json_build_object('stringValue', m.value OPERATOR(pg_catalog.#>>) '{}') END) ORDER BY m.key), '[]'::pg_catalog.json)
 		  FROM pg_catalog.jsonb_each(otlp_attributes.members) m
 		 WHERE pg_catalog.jsonb_typeof(m.value) OPERATOR(pg_catalog.<>) 'null');
 REVOKE ALL ON FUNCTION approval.otlp_attributes FROM PUBLIC;
@@ -167,7 +167,7 @@ BEGIN ATOMIC
 				'endTimeUnixNano', approval.unix_nano(pg_catalog.max(o.at)),
 				'attributes', approval.otlp_attributes(pg_catalog.jsonb_build_object(
 					'gen_ai.operation.name', 'execute_tool', 'gen_ai.tool.name', o.name,
-					'gen_ai.tool.call.id', pg_catalog.max(o.detail ->> 'tool_call_id'), 'server.address', NULLIF(o.system, ''),
+					'gen_ai.tool.call.id', pg_catalog.max(o.detail OPERATOR(pg_catalog.->>) 'tool_call_id'), 'server.address', NULLIF(o.system, ''),
 					'approval.request.id', o.request_id::pg_catalog.text,
 					'approval.request.status', (pg_catalog.array_agg(o.status ORDER BY o.seq DESC))[1])),
 				'events', pg_catalog.json_agg(pg_catalog.json_build_object(
