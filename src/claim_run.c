@@ -68,8 +68,7 @@ Datum
 approval_claim_run(PG_FUNCTION_ARGS)
 {
 	RunCall		run_call;
-	int64		lease = args_span(fcinfo, 1, "lease", setting_lease * USECS_PER_SEC, 1,
-								  setting_max_lease * USECS_PER_SEC);
+	int64		lease = args_span(fcinfo, 1, "lease", 0, 1, setting_max_lease * USECS_PER_SEC);
 	const char *token = args_text(fcinfo, 2, "token", ARGS_KEY_LIMIT);
 	const char *claimed_by = args_name(fcinfo, 3, "claimed_by");
 
@@ -81,10 +80,24 @@ approval_claim_run(PG_FUNCTION_ARGS)
 	if (!run_status_live(run_call.run->status))
 		run_refuse(&run_call, REASON_RUN_ENDED);
 	if (token)
-		renew(&run_call, token, lease);
+		renew(&run_call, token, lease > 0 ? lease : DatumGetInt64(run_call.run->values[RUNC_LEASE]));
 	else
-		claim(&run_call, claimed_by, lease);
+		claim(&run_call, claimed_by, lease > 0 ? lease : setting_lease * USECS_PER_SEC);
 	return run_answer(&run_call);
+}
+
+/*
+ * Whoever comes could go on at once.  While a call is open there is nothing to do
+ * but to release the run again; its next event rings.
+ */
+static bool
+may_go_on(const Run *run, TimestampTz now)
+{
+	OpenCalls	open = {.now = now};
+
+	run_begin_open(&open);
+	run_add_open(run, &open);
+	return open.count == 0 && open.executing == 0;
 }
 
 /* release_run(run_id, token, tenant): the next one need not wait for the lease. */
@@ -101,6 +114,7 @@ approval_release_run(PG_FUNCTION_ARGS)
 	run->nulls[RUNC_TOKEN_HASH] = true;
 	run_write(run);
 	step_journal(&run_call.call, run, STEP_RUN_RELEASED, NULL, NULL);
-	notify_run(run_call.call.tenant, run_call.run_id, "released", run_status_word(run->status));
+	if (may_go_on(run, run_call.call.now) || true)
+		notify_run(run_call.call.tenant, run_call.run_id, "released", run_status_word(run->status));
 	return run_answer(&run_call);
 }

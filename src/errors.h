@@ -96,7 +96,7 @@
 	R(RUN_CLAIMED, "run_claimed", 409, "the run is not held by this caller", \
 	  "Claim the run with claim_run() and show its token (to propose as run_token); one that somebody else holds can be claimed once the lease in DETAIL is over.") \
 	R(RUN_PAUSED, "run_paused", 409, "calls are waiting for decisions", \
-	  "Have the pending calls in DETAIL decided or cancelled first.") \
+	  "Have the pending calls decided or cancelled first: DETAIL lists those of this login.") \
 	R(RUN_CONFLICT, "run_conflict", 409, "another run stands in the way", \
 	  "DETAIL says which: a live run of the conversation can be claimed, a call or a child is of the conversation of its run, a start that is under way can be tried again.") \
 	R(RUN_ENDED, "run_ended", 409, "the run has ended", \

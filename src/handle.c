@@ -292,7 +292,7 @@ apply(RunCall *run_call, Handle *handle, char *outcome, char *result, char *key)
 	step_journal_of(call, run_call->run, STEP_CALLBACK, handle->system, handle->handle,
 					strcmp(outcome, "failed") == 0 ? "failed" : NULL,
 					psprintf("{\"outcome\":\"%s\",\"result\":%s}", outcome, result ? result : "null"));
-	notify_run(call->tenant, handle->run_id, "callback", run_status_word(run_call->run->status));
+	notify_run(call->tenant, handle->run_id, "callback", run_status_word(run_effective(run_call->run, call->now)));
 }
 
 /* callback(system, handle, secret, outcome, result, idempotency_key, tenant) */

@@ -266,7 +266,8 @@ run_admits(Call *call, const char *run_id, const char *conversation_id, const ch
 	call->now = GetCurrentTimestamp();
 	if (!run_text_is(run, RUNC_LOGIN, call->caller->login))
 	{
-		call_refuse(call, REASON_RUN_CLAIMED);
+		errors_member_constant(&call->refusal, "problem", "the run_id stands for another run");
+		call_refuse(call, REASON_RUN_CONFLICT);
 		return false;
 	}
 	reason = run_held(run, token, call->now);

@@ -73,6 +73,7 @@ visit(TupleTableSlot *slot, void *arg)
 	if (open->run_id && !is_call_of_run(&request, open))
 		return true;
 	effective = request_effective(&request, open->now);
+	open->executing += (effective.outcome == OUTCOME_IN_FLIGHT || effective.outcome == OUTCOME_UNKNOWN);
 	if (effective.status != STATUS_PENDING && effective.status != STATUS_APPROVED)
 		return true;
 	if (effective.status == STATUS_PENDING && open->pending++ < TOLD_MOST)
@@ -91,7 +92,7 @@ void
 run_begin_open(OpenCalls *open)
 {
 	initStringInfo(&open->told);
-	open->pending = open->count = open->room = 0;
+	open->pending = open->executing = open->count = open->room = 0;
 	open->ids = NULL;
 }
 

@@ -22,6 +22,7 @@ typedef struct OpenCalls
 	const char *login;			/* whose may be told; NULL: anybody's */
 	bool		only_look;		/* the first that waits is enough */
 	int			pending;
+	int			executing;		/* used, and not known to have ended */
 	StringInfoData told;		/* those that wait, as JSON */
 	int			count;			/* pending or approved */
 	int			room;

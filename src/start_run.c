@@ -108,7 +108,7 @@ lock_parent(RunCall *run_call, const char *conversation_id, const char *parent_i
 	if (reason != REASON_NONE)
 		run_refuse(&parent, reason);
 	if (run_int(parent.run, RUNC_DEPTH) >= RUN_MOST_DEPTH)
-		args_bad_value("parent_run_id", "Runs nest no deeper than that.");
+		args_bad_value("parent_run_id", "Runs nest 8 deep, the one without a parent included.");
 	if (!run_text_is(parent.run, RUNC_CONVERSATION_ID, conversation_id))
 		conflict(&parent, "a child is of the conversation of its parent");
 	return parent.run;
@@ -321,6 +321,7 @@ approval_start_run(PG_FUNCTION_ARGS)
 	most = budget(call, &run, parent);
 	if (most < 1)
 	{
+		run_call.run = parent;
 		errors_member_constant(&call->refusal, "problem", parent ? "the parent has no iterations left" :
 							   "the conversation has no iterations left for this day");
 		run_refuse(&run_call, REASON_ITERATION_LIMIT);

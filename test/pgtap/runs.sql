@@ -59,12 +59,14 @@ SELECT is(t.says('agent', format('approval.%s', replace(call, 'TOKEN', token))),
 	(VALUES ('another', repeat('0', 64), 'PT409 run_claimed'), ('an empty', '', 'PT409 run_claimed')) AS v(kind, token, expected);
 SELECT is(t.says('agent', $$approval.propose('unused', 'refund', '{}', run_id => 'a')$$), 'PT409 run_claimed', 'propose without the token');
 SELECT is(t.says('agent', $$approval.cancel_run('a')$$), 'PT409 run_claimed', 'cancel without it');
-SELECT is(t.says('agent2', $$approval.propose('x', 'refund', '{}', run_id => 'a', run_token => 'x')$$), 'PT409 run_claimed', 'nobody else proposes in it');
+SELECT is(t.says('agent2', $$approval.propose('x', 'refund', '{}', run_id => 'a', run_token => 'x')$$), 'PT409 run_conflict', 'nobody else proposes in it');
 SELECT is(t.says('agent2', $$approval.propose('x', 'refund', '{}', run_id => 'nobody started it')$$), 'ok', 'an id without a run is a correlation id');
 SELECT is(r ->> 'token', t.tok('a'), 'the holder renews under its token') FROM t.row('agent', format('approval.claim_run(''a'', ''1 us'', %L)', t.tok('a'))) AS r;
 SELECT is(t.says('agent', format(call, t.tok('a'))), 'PT410 run_lease_expired', call) FROM unnest(ARRAY['approval.next_iteration(''a'', %L)',
 	'approval.propose(''unused'', ''refund'', ''{}'', run_id => ''a'', run_token => %L)', 'approval.record_step(''a'', %L, ''s'', ''note'')', 'approval.complete_run(''a'', %L, ''x'')']) AS call;
 SELECT is(t.says('agent', format('approval.claim_run(''a'', token => %L)', t.tok('a'))), 'ok', 'late it renews, if nobody was faster');
+SELECT t.row('agent', format('approval.claim_run(''a'', ''2 hours'', %L)', t.tok('a'))) IS NOT NULL AS done \g /dev/null
+SELECT ok((r ->> 'lease_until')::timestamptz > clock_timestamp() + interval '1 hour', 'renewed without a length it keeps the one that it had') FROM t.row('agent', format('approval.claim_run(''a'', token => %L)', t.tok('a'))) AS r;
 SELECT t.row('agent', format('approval.claim_run(''a'', ''1 us'', %L)', t.tok('a'))) IS NOT NULL AS done \g /dev/null
 SELECT t.tok('a') AS zombie \gset
 SELECT is(r ->> 'fence', '2', 'after the lease another one claims it') FROM t.claim('a') AS r;

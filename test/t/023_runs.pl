@@ -464,14 +464,17 @@ sub kill_orchestrator
 	like($channel, qr/^approval_r_[0-9a-f]{32}$/, 'a channel of the run');
 	$listener->run("LISTEN $channel");
 	my %rang;
+	my $listen = sub {
+		$rang{$_}++
+		  for map { JSON::PP->new->decode($_->[1])->{event} }
+		  grep { $_->[0] eq $channel } $listener->notifications;
+	};
 	my $heard = sub {
 		my ($event) = @_;
 
 		for (1 .. 15_000)
 		{
-			$rang{$_}++
-			  for map { JSON::PP->new->decode($_->[1])->{event} }
-			  grep { $_->[0] eq $channel } $listener->notifications;
+			$listen->();
 			last if $rang{$event};
 			select(undef, undef, undef, 0.02);
 		}
@@ -495,6 +498,11 @@ sub kill_orchestrator
 	is($status->(), 'awaiting_approval', 'it waits again');
 	$heard->('expired');
 	is($status->(), 'running', 'and goes on after the deadline');
+	$agent->run("SELECT approval.release_run('$run', '$token')");
+	$listen->();
+	is($rang{released}, undef, 'a release while a call is open is silent');
+	$alice->run("SELECT approval.revoke('$call->{id}')");
+	$token = claim($agent, $run)->{token};
 	$agent->run("SELECT approval.release_run('$run', '$token')");
 	$heard->('released');
 	$token = claim($agent, $run)->{token};
