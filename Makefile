@@ -115,7 +115,7 @@ demo:
 	@demo/run
 
 test:
-	@tools/test $(ONE)
+	@NO_CLIENTS=$(NO_CLIENTS) tools/test $(ONE)
 
 test-versions:
 	@tools/test-versions $(ONE)

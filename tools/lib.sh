@@ -65,6 +65,12 @@ exec_as_owner()
 
 home_of() { getent passwd "$1" | cut -d : -f 6; }
 
+# The Node.js that tools/npm has installed, if the system's was too old.
+use_node()
+{
+	[ ! -x "$top/build/nodejs/bin/node" ] || PATH=$top/build/nodejs/bin:$PATH
+}
+
 # PostgreSQL refuses to run as root.  Root's servers belong to "postgres", else
 # to "nobody".
 server_user()

@@ -1,0 +1,25 @@
+// For the examples and their tests: test/clients/node_modules/.bin/eslint -c test/clients/eslint.config.mjs docs/examples test/clients
+import js from '@eslint/js';
+import globals from 'globals';
+
+const common = {
+  'no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+  eqeqeq: 'error',
+  'no-var': 'error',
+  'prefer-const': 'error',
+  'no-eval': 'error',
+  'no-implied-eval': 'error',
+};
+
+export default [
+  { ignores: ['**/node_modules/**'] },
+  js.configs.recommended,
+  {
+    files: ['**/*.{js,mjs}'],
+    languageOptions: { ecmaVersion: 2023, sourceType: 'module', globals: globals.node },
+    rules: common,
+  },
+  { files: ['**/*.cjs'], languageOptions: { ecmaVersion: 2023, sourceType: 'commonjs', globals: globals.node }, rules: common },
+  { files: ['docs/examples/*/public/**/*.js'], languageOptions: { globals: globals.browser } },
+  { files: ['test/clients/**/*.mjs'], languageOptions: { globals: { ...globals.node, ...globals.browser } } },
+];
