@@ -80,7 +80,7 @@ endif
 
 clean: clean-build
 
-.PHONY: FORCE help deps stage demo test test-versions test-es6-full bench lint format \
+.PHONY: FORCE help deps stage demo inbox test test-versions test-es6-full bench lint format \
 	format-check typedefs clean-build
 
 help:
@@ -89,6 +89,7 @@ help:
 	@echo 'make installcheck   pg_regress against a running server that has them installed, as a superuser'
 	@echo 'make deps           installs what is missing (Debian packages)'
 	@echo 'make demo           builds, starts a private server and shows the gate at work'
+	@echo 'make inbox          the same as a page: a live inbox, an agent that asks and an executor that acts'
 	@echo 'make test           runs the whole suite on private servers; ONE=NAME runs one piece:'
 	@echo '                    regress, isolation, pgtap, pgtap/FILE, t, t/FILE, vectors, es6, demo, ...'
 	@echo 'make test-versions  the suite on PostgreSQL 17 and 18, each in a chroot that it makes itself (needs root or sudo);'
@@ -113,6 +114,9 @@ stage: all
 
 demo:
 	@demo/run
+
+inbox:
+	@demo/inbox
 
 test:
 	@NO_CLIENTS=$(NO_CLIENTS) tools/test $(ONE)

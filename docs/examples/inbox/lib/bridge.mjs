@@ -1,0 +1,162 @@
+// From LISTEN to server-sent events.  A notification only says "look": what has
+// happened comes from the feed, and every event that leaves bears the feed's cursor
+// as its id, so that a browser that was away goes on where it was (Last-Event-ID).
+import { bridgeClient } from './db.mjs';
+
+const MOST = 500;
+const BACK_OFF = [100, 300, 1000, 3000];
+const HEARTBEAT = 15_000;
+const UNREAD_MOST = 1 << 20;
+
+const feedSql = 'SELECT cursor_text, events, more, resync FROM approval.feed($1, max_rows => $2, tenant => NULL)';
+
+function message(id, event, data) {
+  return `${id ? `id: ${id}\n` : ''}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+// Only what a list needs to know what to read again.
+function forPerson(events, person) {
+  return events.filter((e) => person.tenants.includes(e.tenant))
+    .map((e) => ({ id: e.id, tenant: e.tenant, event: e.event, status: e.status, actor: e.actor, at: e.at }));
+}
+
+export function bridge(config, log) {
+  const listeners = new Set();
+  let client = null;
+  let cursor = null;
+  let ringing = false;
+  let failures = 0;
+  let stopped = false;
+  let queue = Promise.resolve();
+
+  // A browser that does not read is cut off; it comes back with the id it has.
+  function send(listener, part) {
+    if (listener.response.writableLength > UNREAD_MOST) listener.response.destroy();
+    else listener.response.write(part);
+  }
+
+  // What is new: held back while the listener still hears what it has missed.
+  function tell(listener, part) {
+    if (part && listener.held) listener.held.push(part);
+    else if (part) send(listener, part);
+  }
+
+  function told(answer, person) {
+    const events = forPerson(answer.events, person);
+    return (answer.resync ? message(answer.cursor_text, 'resync', {}) : '') +
+      (events.length > 0 ? message(answer.cursor_text, 'events', events) : '');
+  }
+
+  // One statement at a time on the connection.
+  function feed(from) {
+    const answer = queue.then(async () => {
+      if (!client) throw new Error('not connected');
+      return (await client.query(feedSql, [from, MOST])).rows[0];
+    });
+    queue = answer.catch(() => {});
+    return answer;
+  }
+
+  async function readOn() {
+    for (;;) {
+      ringing = false;
+      const answer = await feed(cursor);
+      cursor = answer.cursor_text;
+      for (const listener of listeners) tell(listener, told(answer, listener.person));
+      if (!answer.more && !ringing) return;
+    }
+  }
+
+  let reading = null;
+  function ring() {
+    ringing = true;
+    reading ??= readOn().catch((e) => log(`feed: ${e.code ?? e.message}`)).finally(() => { reading = null; });
+    return reading;
+  }
+
+  function announce(state) {
+    for (const listener of listeners) tell(listener, message(null, 'bridge', { state }));
+  }
+
+  async function connect() {
+    const next = bridgeClient(config);
+    next.on('error', () => {});
+    next.on('notification', () => ring());
+    next.once('end', () => lost(next));
+    try {
+      await next.connect();
+      // First listen, then read: what happens in between rings.
+      await next.query('LISTEN approval');
+      client = next;
+      failures = 0;
+      cursor ??= (await feed('now')).cursor_text;
+      announce('live');
+      await ring();
+    } catch (e) {
+      log(`bridge: ${e.code ?? e.message}`);
+      await next.end().catch(() => {});
+      lost(next);
+    }
+  }
+
+  function lost(which) {
+    if (which.lost) return;
+    which.lost = true;
+    if (client === which) {
+      client = null;
+      announce('away');
+    }
+    if (stopped) return;
+    setTimeout(connect, BACK_OFF[Math.min(failures++, BACK_OFF.length - 1)]);
+  }
+
+  // Live events wait until what was missed has been told, so that no id ever
+  // stands for more than the browser has seen.
+  async function catchUp(listener, from) {
+    let answer = { cursor_text: from };
+    do {
+      answer = await feed(answer.cursor_text);
+      send(listener, told(answer, listener.person));
+    } while (answer.more);
+    send(listener, message(answer.cursor_text, 'ready', {}));
+    const held = listener.held;
+    listener.held = null;
+    for (const part of held) send(listener, part);
+  }
+
+  return {
+    start: connect,
+    connected: () => client !== null,
+    async stream(request, response, person, until) {
+      const listener = { response, person, held: [] };
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
+      response.write('retry: 1000\n\n');
+      listeners.add(listener);
+      const beat = setInterval(() => response.write(message(null, 'beat', {})), HEARTBEAT);
+      const end = setTimeout(() => response.end(), Math.max(0, until - Date.now()));
+      response.on('close', () => {
+        clearInterval(beat);
+        clearTimeout(end);
+        listeners.delete(listener);
+      });
+      try {
+        // Text that is no cursor is refused by the feed: such a browser begins anew.
+        await catchUp(listener, request.headers['last-event-id'] || 'now').catch(async (e) => {
+          if (e.code !== '22023') throw e;
+          send(listener, message(null, 'resync', {}));
+          await catchUp(listener, 'now');
+        });
+      } catch (e) {
+        // The browser comes again, with the id it has.
+        log(`stream: ${e.code ?? e.message}`);
+        response.end();
+      }
+    },
+    readAnyway: ring,
+    async stop() {
+      stopped = true;
+      for (const { response } of listeners) response.end();
+      await client?.end().catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,65 @@
+// Texts for people.
+
+// Characters that cannot be seen, or that turn text around, are written as escapes.
+// eslint-disable-next-line no-control-regex
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
+
+export function visible(text) {
+  return String(text).replace(HIDDEN, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
+}
+
+const units = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']];
+
+// Two units at most: 1 d 3 h, 14 min, 9 s.
+export function span(milliseconds) {
+  let seconds = Math.max(0, Math.ceil(milliseconds / 1000));
+  const parts = [];
+  for (const [size, name] of units) {
+    const n = Math.floor(seconds / size);
+    if (n > 0 || (size === 1 && parts.length === 0)) parts.push(`${n} ${name}`);
+    seconds -= n * size;
+    if (parts.length === 2) break;
+  }
+  return parts.join(' ');
+}
+
+export const ago = (at, now) => `${span(now - Date.parse(at))} ago`;
+
+export function clock(at) {
+  return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+}
+
+// A document as rows of path and value, in its order.
+export function flat(value, path = '', rows = []) {
+  const inside = value !== null && typeof value === 'object' ? Object.entries(value) : [];
+  if (inside.length === 0) rows.push({ path: path || '(all)', value });
+  for (const [key, v] of inside) flat(v, Array.isArray(value) ? `${path}[${key}]` : path ? `${path}.${key}` : key, rows);
+  return rows;
+}
+
+// Strings as they are, everything else as JSON.
+export function shown(value) {
+  return visible(typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+export function indented(text) {
+  if (text === null || text === undefined) return '';
+  try {
+    return visible(JSON.stringify(JSON.parse(text), null, 2));
+  } catch {
+    return visible(text);
+  }
+}
+
+const risks = { low: 'low risk', medium: 'medium risk', high: 'high risk', critical: 'critical' };
+export const riskWord = (risk) => risks[risk] ?? 'risk unknown';
+
+export function closedWords(row) {
+  const by = row.decided_by === 'policy' ? 'Policy' : row.decided_by ? visible(row.decided_by) : 'Somebody';
+  const words = {
+    approved: `${by} approved this`, rejected: `${by} rejected this`, cancelled: 'The agent withdrew this',
+    expired: 'The time to decide is over', revoked: 'The approval was taken back',
+  };
+  if (row.status !== 'consumed') return words[row.status] ?? row.status;
+  return { in_flight: 'Approved, running', succeeded: 'Done', failed: 'It failed', unknown: 'Nobody knows what happened' }[row.outcome] ?? 'Used';
+}

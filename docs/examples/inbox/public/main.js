@@ -1,0 +1,4 @@
+import { createApp } from '/vendor/vue.js';
+import App from './App.vue';
+
+createApp(App).mount('#app');
