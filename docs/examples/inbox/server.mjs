@@ -94,6 +94,10 @@ async function answer(request, response) {
 }
 
 const server = createServer(answer);
+server.once('error', (e) => {
+  log(e.code === 'EADDRINUSE' ? `port ${config.port} is in use; INBOX_PORT (make inbox PORT=...) chooses another` : e.message);
+  process.exit(1);
+});
 server.listen(config.port, config.host, () => {
   process.stdout.write(`inbox: http://${config.host}:${server.address().port}/\n`);
 });
