@@ -29,12 +29,12 @@ export async function sql(user, text, parameters = []) {
 }
 
 let calls = 0;
-export async function propose(tool, args, more = {}) {
+export async function propose(tool, args, { tool_call_id, ...more } = {}) {
   const all = { conversation_id: `chat-${++calls}`, server: 'shop', tenant: 'acme', ...more };
   const names = Object.keys(all);
   const [row] = await sql('agent',
     `SELECT id::text, tenant, status, review_hash::text FROM approval.propose($1, $2, $3, ${names.map((n, i) => `${n} => $${i + 4}`).join(', ')})`,
-    [all.tool_call_id ?? `call-${calls}`, tool, JSON.stringify(args), ...names.map((n) => all[n])]);
+    [tool_call_id ?? `call-${calls}`, tool, JSON.stringify(args), ...names.map((n) => all[n])]);
   return row;
 }
 
