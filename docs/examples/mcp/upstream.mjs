@@ -1,0 +1,75 @@
+// The servers behind the gateway.  An alias of the configuration is bound to an
+// endpoint; what a server calls itself is never read.
+import { Client, ProtocolError, ProtocolErrorCode, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Refusal } from './gate.mjs';
+import { META, without } from './names.mjs';
+
+// The SDK's own schema drops members that it does not know; the pin covers them.
+const everything = { '~standard': { version: 1, vendor: 'approval', validate: (value) => ({ value }) } };
+
+function transportTo({ url, token_env: tokenEnv }) {
+  const token = tokenEnv && process.env[tokenEnv];
+  if (tokenEnv && !token) throw new Error(`the environment has no ${tokenEnv}`);
+  return new StreamableHTTPClientTransport(new URL(url), {
+    requestInit: token ? { headers: { authorization: `Bearer ${token}` } } : {},
+  });
+}
+
+// What the tool is at this moment: the text of its definition, or null if there is none.
+async function definitionOf(client, tool) {
+  let cursor;
+  do {
+    const page = await client.request({ method: 'tools/list', params: cursor ? { cursor } : {} }, everything);
+    const found = page.tools.find((offered) => offered.name === tool);
+    if (found) return JSON.stringify(found);
+    cursor = page.nextCursor;
+  } while (cursor);
+  return null;
+}
+
+// Refused before it ran, or nobody knows.
+const neverRan = (error) => error instanceof ProtocolError &&
+  [ProtocolErrorCode.InvalidParams, ProtocolErrorCode.MethodNotFound].includes(error.code);
+
+async function run(client, tool, args, { traceparent, tenant, runId, handle, idempotencyKey }) {
+  const meta = {
+    [META.run]: runId,
+    [META.handle]: handle,
+    ...(tenant !== undefined && { [META.tenant]: tenant }),
+    ...(idempotencyKey && { [META.idempotencyKey]: idempotencyKey }),
+    ...(traceparent && { traceparent }),
+  };
+  try {
+    const result = without(await client.callTool({ name: tool, arguments: args, _meta: meta }), '_meta');
+    return { outcome: result.isError ? 'failed' : 'succeeded', result };
+  } catch (error) {
+    const text = neverRan(error) ? 'The server refused the call.' : 'There was no answer to this call.';
+    console.error(`${tool}: ${error.message}`);
+    return { outcome: neverRan(error) ? 'failed' : 'unknown', result: { content: [{ type: 'text', text }], isError: true } };
+  }
+}
+
+export function upstreamsOf(config) {
+  return {
+    has: (alias) => Object.hasOwn(config, alias),
+
+    // One connection for each use: an instance keeps nothing that another one would miss.
+    async with(alias, work) {
+      const client = new Client({ name: 'approval-gateway', version: '0.1.0' }, { versionNegotiation: { mode: 'auto' } });
+      try {
+        await client.connect(transportTo(config[alias]));
+      } catch (error) {
+        console.error(`${alias}: ${error.message}`);
+        throw new Refusal('upstream_unavailable', 502);
+      }
+      try {
+        return await work({
+          definition: (tool) => definitionOf(client, tool),
+          run: (tool, args, about) => run(client, tool, args, about),
+        });
+      } finally {
+        await client.close();
+      }
+    },
+  };
+}
