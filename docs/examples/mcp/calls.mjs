@@ -77,7 +77,7 @@ export function callsOf(gate, upstreams) {
       attempt: randomUUID(),
       toolCallId: meta[META.toolCall] ?? randomUUID(),
       conversation: within(principal, meta[META.conversation] ?? ''),
-      runId: meta[META.run] === undefined ? null : within(principal, meta[META.run]),
+      runId: within(principal, meta[META.run] ?? randomUUID()),
       runToken: meta[META.runToken] ?? null,
       reason: meta[META.reason] ?? null,
       traceparent: meta.traceparent ?? null,

@@ -1,5 +1,6 @@
 // Runs for orchestrators that have no login of their own: methods beside the
 // protocol's, so that they are no tools and no model can call them.
+import { randomUUID } from 'node:crypto';
 import { ProtocolError } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { Refusal } from './gate.mjs';
@@ -51,7 +52,8 @@ export function serveRuns(server, gate, principal) {
     const [verb, list] = key.split('[');
     const names = text.split(' ');
     server.setRequestHandler(`approval/${verb}`, { params: schemaOf(names) }, async (params) => {
-      const rows = await call(gate, verb, names, params, principal);
+      const made = verb === 'start_run' ? { run_id: randomUUID() } : {};
+      const rows = await call(gate, verb, names, { ...made, ...params }, principal);
       return list ? { rows } : { row: rows[0] };
     });
   }

@@ -1,6 +1,6 @@
 // The servers behind the gateway.  An alias of the configuration is bound to an
 // endpoint; what a server calls itself is never read.
-import { Client, ProtocolError, ProtocolErrorCode, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Refusal } from './gate.mjs';
 import { META, without } from './names.mjs';
 
@@ -27,10 +27,7 @@ async function definitionOf(client, tool) {
   return null;
 }
 
-// Refused before it ran, or nobody knows.
-const neverRan = (error) => error instanceof ProtocolError &&
-  [ProtocolErrorCode.InvalidParams, ProtocolErrorCode.MethodNotFound].includes(error.code);
-
+// Only the server's own word is a failure.  Whatever else goes wrong, it may have happened.
 async function run(client, tool, args, { traceparent, tenant, runId, handle, idempotencyKey }) {
   const meta = {
     [META.run]: runId,
@@ -43,9 +40,8 @@ async function run(client, tool, args, { traceparent, tenant, runId, handle, ide
     const result = without(await client.callTool({ name: tool, arguments: args, _meta: meta }), '_meta');
     return { outcome: result.isError ? 'failed' : 'succeeded', result };
   } catch (error) {
-    const text = neverRan(error) ? 'The server refused the call.' : 'There was no answer to this call.';
     console.error(`${tool}: ${error.message}`);
-    return { outcome: neverRan(error) ? 'failed' : 'unknown', result: { content: [{ type: 'text', text }], isError: true } };
+    return { outcome: 'unknown', result: { content: [{ type: 'text', text: 'There was no usable answer to this call.' }], isError: true } };
   }
 }
 

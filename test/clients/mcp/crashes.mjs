@@ -71,4 +71,21 @@ async function theDatabaseIsAwayForAMoment({ as, alice, approve, shop, admin, re
   await client.close();
 }
 
-export default [killedWhilePending, killedBetweenConsumeAndComplete, theDatabaseIsAwayForAMoment];
+async function theServerDiesAfterTheEffect({ as, alice, approve, shop, payments, request }) {
+  const client = await as(alice);
+  const call = refund();
+  const { handle } = gateAnswer(await client.callTool(call));
+  await approve(handle);
+  const paid = shop.refunds.length;
+  shop.afterRefund = () => payments.closeAllConnections();
+  const answer = await client.callTool(resume(handle));
+  shop.afterRefund = undefined;
+  is([answer.isError, gateAnswer(answer).outcome, (await request(handle)).outcome], [true, 'unknown', 'unknown'],
+    'a connection that broke after the payment is no failure, but unknown');
+  await client.callTool(call);
+  await client.callTool(resume(handle));
+  is(shop.refunds.length, paid + 1, 'and it is not tried again');
+  await client.close();
+}
+
+export default [theServerDiesAfterTheEffect, killedWhilePending, killedBetweenConsumeAndComplete, theDatabaseIsAwayForAMoment];

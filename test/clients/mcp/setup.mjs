@@ -10,8 +10,9 @@ export async function setUp() {
   const old = await startOldServer();
   const alice = newPrincipal('user:alice');
   const bob = newPrincipal('user:bob');
+  const { http: payments, url } = await listen(shop);
   const upstreams = {
-    payments: { url: (await listen(shop)).url },
+    payments: { url },
     other: { url: (await listen(impostor)).url },
     flows: { url: old.url },
     gone: { url: 'http://127.0.0.1:9/mcp' },
@@ -20,7 +21,7 @@ export async function setUp() {
   const gateways = [await startGateway(config), await startGateway(config)];
   const logins = { web: db('web'), admin: db('postgres'), agent: db('agent'), mcp: db('mcp') };
   return {
-    shop, impostor, old, alice, bob, config, gateways, ...logins,
+    shop, payments, impostor, old, alice, bob, config, gateways, ...logins,
     as: (principal, options, gateway = gateways[0]) => connect(gateway.url, principal.token, options),
     review: (...args) => output('review.mjs', [config, ...args], { PGUSER: 'postgres' }),
     startGateway: () => startGateway(config),
