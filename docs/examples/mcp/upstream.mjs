@@ -45,6 +45,12 @@ async function run(client, tool, args, { traceparent, tenant, runId, handle, ide
   }
 }
 
+// A server of an older revision keeps a session until it is told; that it cannot be told harms nobody.
+async function closeBoth(client, transport) {
+  if (transport.sessionId) await transport.terminateSession().catch(() => {});
+  await client.close();
+}
+
 export function upstreamsOf(config) {
   return {
     has: (alias) => Object.hasOwn(config, alias),
@@ -52,8 +58,9 @@ export function upstreamsOf(config) {
     // One connection for each use: an instance keeps nothing that another one would miss.
     async with(alias, work) {
       const client = new Client({ name: 'approval-gateway', version: '0.1.0' }, { versionNegotiation: { mode: 'auto' } });
+      const transport = transportTo(config[alias]);
       try {
-        await client.connect(transportTo(config[alias]));
+        await client.connect(transport);
       } catch (error) {
         console.error(`${alias}: ${error.message}`);
         throw new Refusal('upstream_unavailable', 502);
@@ -64,7 +71,7 @@ export function upstreamsOf(config) {
           run: (tool, args, about) => run(client, tool, args, about),
         });
       } finally {
-        await client.close();
+        await closeBoth(client, transport);
       }
     },
   };

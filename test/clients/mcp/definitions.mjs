@@ -84,6 +84,7 @@ async function hiddenMembersArePinned({ as, alice, old, review, admin, request }
   const changed = gateAnswer(await client.callTool(call()));
   is([changed.status, (await request(changed.handle)).gate_reason], ['pending', 'definition_changed'], 'a member that the SDK would drop counts');
   old.extra = undefined;
+  is(old.sessions.size, 0, 'no session is left at the server');
   await client.close();
 }
 

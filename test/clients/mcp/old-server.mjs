@@ -14,8 +14,8 @@ function addHidden(server, state) {
 }
 
 export async function startOldServer() {
-  const state = { calls: [], extra: undefined };
   const sessions = new Map();
+  const state = { calls: [], extra: undefined, sessions };
 
   async function open() {
     const server = new McpServer({ name: 'flows', version: '1' });
@@ -27,6 +27,7 @@ export async function startOldServer() {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => sessions.set(id, transport),
+      onsessionclosed: (id) => sessions.delete(id),
     });
     await server.connect(transport);
     return transport;
