@@ -36,12 +36,15 @@ async function argumentsStayWhatTheyAre({ as, alice, shop, request, approve, gat
   await client.callTool(resume(handle));
   is(shop.refunds.at(-1).args, nested, 'objects and lists that are empty stay what they are');
 
-  const body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"payments__refund","arguments":{"order":"A-1","amount":9007199254740993}}}';
-  const answer = await fetch(gateways[0].url, {
-    method: 'POST', body,
-    headers: { authorization: `Bearer ${alice.token}`, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-  });
-  like(await answer.text(), /not_canonical/, 'a number that JavaScript would round is refused, and not rounded');
+  const raw = async (args) => {
+    const answer = await fetch(gateways[0].url, {
+      method: 'POST', body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"payments__refund","arguments":${args}}}`,
+      headers: { authorization: `Bearer ${alice.token}`, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    });
+    return answer.text();
+  };
+  like(await raw('{"order":"A-1","amount":9007199254740993}'), /not_canonical/, 'a number that JavaScript would round is refused, and not rounded');
+  like(await raw('{"order":"A-1","amount":5000,"amount":5}'), /not_canonical/, 'so is a key that stands twice');
   await client.close();
 }
 
