@@ -93,7 +93,7 @@ async function aSmallOneRunsByItself() {
 }
 
 // Held with a lease of seconds, and patient enough to be there when it is killed.
-const patient = { LEASE: '3', PATIENCE: '100000' };
+const patient = { LEASE: '8', PATIENCE: '100000' };
 
 async function startWaiting(order) {
   await admin.rows("INSERT INTO orders.orders (tenant, id, status, total) VALUES ('acme', $1, 'delivered', 80)", order);
