@@ -43,9 +43,10 @@ async function login(request, response) {
 
 // GET only reads: whoever follows links in mails decides nothing.
 async function get(request, response, url) {
-  const [, , what, id] = url.pathname.split('/');
+  const [, , what, id, more] = url.pathname.split('/');
   const session = signedIn(request);
 
+  if (more !== undefined) throw new Refusal(404, 'not_found');
   if (what === 'session') sendJson(response, 200, shown(session));
   else if (what === 'stream') await stream.stream(request, response, session.person, session.until);
   else if (what === 'recent') sendJson(response, 200, await recent(db, session.person));

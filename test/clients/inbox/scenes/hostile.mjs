@@ -17,11 +17,10 @@ export async function everyFieldOfTheAgent(inbox, browsers) {
     calls.push(await propose(x(i), args, { server: x(i + 1), preview: JSON.stringify([x(i)]) }));
   }
   const page = await browsers.person('alice');
-  await page.waitForSelector(row(calls.at(-1).id));
+  await says(page, new RegExp(`Waiting\\s+${calls.length}`), '.top');
   for (const { id } of calls) {
     await page.evaluate((at) => { location.hash = `#acme/${at}`; }, id);
-    await page.waitForSelector(`${row(id)}.current, .card`);
-    await says(page, new RegExp('asked for this'));
+    await says(page, /asked for this/);
     await page.click('.card details summary');
   }
   const { id } = calls[0];
