@@ -129,7 +129,8 @@ async function aWorkerThatWakesUpDoesNoHarm() {
   like(await takeOver(run), /completed: The refund of K-2 is made/, 'a worker that hangs is taken over from');
   worker.child.kill('SIGCONT');
   is(await worker.exit, 1, 'when it wakes up it ends');
-  like(worker.lines.at(-1), /^refused: run_/, 'since it is refused');
+  // Its connection may not have outlived the sleep.
+  like(worker.lines.at(-1), /^refused: (run_|fetch failed)/, 'since it is refused');
   is((await refunds('K-2')).length, 1, 'and nothing is paid twice');
 }
 
