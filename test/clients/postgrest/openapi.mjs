@@ -12,7 +12,7 @@ const supports = `
 const functions = `
   SELECT p.oid, p.proname AS name, p.prokind AS kind, p.provariadic <> 0 AS variadic, p.pronargs AS count,
          COALESCE(p.proargnames[1:p.pronargs], '{}') AS names,
-         (SELECT array_agg(t) FROM unnest(p.proargtypes) t) AS types, p.proallargtypes AS all_types, p.proargmodes AS modes,
+         (SELECT array_agg(t) FROM unnest(p.proargtypes) t) AS types, p.proallargtypes AS all_types, p.proargmodes::text[] AS modes,
          p.prorettype AS returns, obj_description(p.oid, 'pg_proc') AS comment
     FROM pg_proc p
    WHERE p.pronamespace = $1::regnamespace AND p.prorettype <> 'trigger'::regtype AND ${granted}`;
@@ -76,7 +76,7 @@ export async function checkSchema(db, schema, least) {
   return callable.map((fn) => fn.name).sort();
 }
 
-// Functions that PostgREST would offer, although nobody should call them by name.
+// What PostgREST would offer besides.
 export function strays(routines, callable) {
   return routines.map((routine) => routine.name).filter((name) => !callable.includes(name)).sort();
 }

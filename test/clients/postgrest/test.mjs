@@ -78,7 +78,7 @@ async function everyStatus() {
   const { id, seen: hash } = await proposed(agent);
   const approve = (sub, more = {}) => web.post(reviewer(sub), 'approve', { id, seen: hash, ...more });
 
-  refused(await web.post({ role: 'api_reviewer' }, 'approve', { id, seen: hash }), 403, 'actor_not_allowed');
+  refused(await agent.post(asAgent, 'propose', proposal({ requested_by: 'user:7' })), 403, 'actor_not_allowed');
   refused(await approve('7', { id: '01ARZ3NDEKTSV4RRFFQ69G5FAV' }), 404, 'not_found');
   refused(await approve('7', { seen: '0'.repeat(64) }), 412, 'stale_view');
   refused(await web.post(reviewer('7'), 'edit', { id, seen: hash, arguments: [1] }), 422, 'bad_arguments');
@@ -118,6 +118,8 @@ async function otherErrors() {
   ok(!JSON.stringify(unknown.body).includes('drop table'), 'and is not repeated');
   const got = await agent.request(asAgent, 'GET', '/rpc/propose?tool_call_id=x&tool=refund&arguments={}');
   is([got.status, got.body.code], [405, '25006'], 'GET of a verb is 405: it is read only');
+  const nobody = await web.post({ role: 'api_reviewer' }, 'approve', { id, seen });
+  is([nobody.status, nobody.body.code, JSON.parse(nobody.body.details).reason], [400, '22004', 'null_argument'], 'a token without sub decides nothing');
   const missing = await web.post(reviewer('7'), 'approve', { id });
   is([missing.status, missing.body.code], [404, 'PGRST202'], 'without seen there is no such function');
   const named = await web.post(reviewer('7'), 'approve', { id, seen, actor: 'user:1' });
@@ -132,7 +134,7 @@ async function twoSides() {
   const asked = await agent.post(asAgent, 'decide', decision);
   is([asked.status, asked.body.code], [403, '42501'], "the agent's instance cannot decide");
   const stolen = await agent.post(reviewer('7'), 'decide', decision);
-  is(stolen.status, 400, "a reviewer's token at the agent's instance: its login may not switch to that role");
+  is([stolen.status, stolen.body.code], [403, '42501'], "a reviewer's token at the agent's instance: its login may not switch to that role");
   await sql('GRANT api_reviewer TO rest_agent');
   isRefusal(await agent.post(reviewer('7'), 'decide', decision), 403, 'not_eligible');
   await sql('REVOKE api_reviewer FROM rest_agent');
@@ -168,8 +170,6 @@ async function consumeHasToCommitFirst() {
   await executor.reconnect();
   isRefusal(await executor.post(asExecutor, 'consume', permit), 422, 'commit_first');
   await sql('ALTER ROLE api_executor RESET approval.commit_first');
-  await sql("CREATE ROLE impatient LOGIN");
-  await sql("ALTER ROLE impatient SET approval.commit_first = off").catch(() => {});
   const [{ status }] = await sql('SELECT status FROM approval.request_of($1)', [permit.id]);
   is(status, 'approved', 'the approval is whole: the setting of the role that a token switches to is nobody\'s');
   await sql('ALTER ROLE rest_executor SET approval.commit_first = off');
@@ -210,7 +210,8 @@ async function schemas() {
   const callable = await checkSchema(admin, 'approval', 60);
   const exposed = agent.routines;
   is(callable.filter((name) => !exposed.some((routine) => routine.name === name)), [], 'PostgREST finds each of them');
-  is(strays(exposed, callable).filter((name) => callable.includes(name)), [], 'and takes no part of a type for one');
+  // PostgREST takes a function of one unnamed bytea for one that gets the raw body.
+  is(strays(exposed, callable), ['bytea_to_digest'], 'besides these it finds one cast, which only converts bytes');
   await checkSchema(admin, 'api', 4);
   const decide = openApiOf(exposed.find((routine) => routine.name === 'decide'));
   is(decide.required, ['id', 'verdict', 'seen'], 'OpenAPI: what has no default is required');
