@@ -5,7 +5,7 @@ import { withSettings, workflows } from './files.mjs';
 import { LightN8n } from './light.mjs';
 import * as only from './light-scenarios.mjs';
 import * as scenario from './scenarios.mjs';
-import { Database, Service } from './world.mjs';
+import { makeServices } from './world.mjs';
 
 const plays = [
   scenario.approved, scenario.forged, scenario.rejected, scenario.unharmed, scenario.mismatch, scenario.conflict, scenario.elsewhere,
@@ -15,17 +15,10 @@ const plays = [
 ];
 
 async function makeWorld() {
-  const db = new Database();
-  const provider = await new Service(() => [200, { refund_id: 're_1' }]).start();
-  const mails = await new Service().start();
-  const chat = await new Service().start();
-  const canary = await new Service().start();
-  const settings = {
-    provider_url: provider.url, mail_url: mails.url, inbox_url: 'https://inbox.example.com/requests/', chat_urls: JSON.stringify([chat.url]),
-  };
+  const { settings, ...world } = await makeServices();
   const n8n = new LightN8n(workflows().map((file) => withSettings(file, settings)), 'caller-key');
   await n8n.start();
-  return { db, provider, mails, chat, canary, n8n };
+  return { ...world, n8n };
 }
 
 async function main() {

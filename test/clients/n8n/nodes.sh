@@ -4,9 +4,9 @@
 nodes_version=2.41.1
 nodes_integrity=sha512-qc1lArqFRVpfXvRonHGhdVwmFrGOulIwKie+Hr5AwBzzOAwushvU+Ty3PSJYWs+C1L6FxpAmpAfiCgpjB/ldSQ==
 
-whole_pack()
+is_whole()
 {
-	[ "sha512-$(openssl dgst -sha512 -binary "$1" 2>/dev/null | base64 -w 0)" = "$nodes_integrity" ]
+	[ -f "$1" ] && [ "sha512-$(node -p 'require("crypto").createHash("sha512").update(require("fs").readFileSync(process.argv[1])).digest("base64")' "$1")" = "$nodes_integrity" ]
 }
 
 # Into build/n8n: the pack, and of it what is needed.
@@ -16,10 +16,10 @@ fetch_nodes()
 
 	pack=$dir/n8n-nodes-base-$nodes_version.tgz
 	mkdir -p "$dir"
-	if ! whole_pack "$pack"; then
-		(cd "$dir" && npm pack --silent "n8n-nodes-base@$nodes_version") >/dev/null 2>"$dir/log" ||
-			{ [ -z "${CI:-}" ] || cat "$dir/log" >&2; [ -z "${CI:-}" ]; return 1; }
-		whole_pack "$pack" || die "$pack is not the package that was tested"
+	if ! is_whole "$pack"; then
+		rm -rf "$dir/package"
+		(cd "$dir" && npm pack --silent "n8n-nodes-base@$nodes_version") >"$dir/log" 2>&1 || return 1
+		is_whole "$pack" || die "$pack is not the package that this test is for"
 	fi
 	[ -f "$dir/package/dist/nodes/Postgres/Postgres.node.js" ] ||
 		tar -xzf "$pack" -C "$dir" package/package.json package/dist/nodes/Postgres package/dist/utils

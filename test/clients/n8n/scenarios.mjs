@@ -5,7 +5,7 @@ import { post } from './world.mjs';
 let calls = 0;
 export const executionOf = (request) => /webhook-waiting\/(\w+)/.exec(request.reply_to)[1];
 
-const ended = ({ n8n }, id) => until(`execution ${id} ends`, async () => {
+export const ended = ({ n8n }, id) => until(`execution ${id} ends`, async () => {
   const state = await n8n.state(id);
   return ['success', 'error'].includes(state.status) && state;
 });
@@ -52,6 +52,7 @@ export async function forged(world) {
   const refused = () => counted(world, "SELECT count(*) FROM approval.refusals WHERE request_id = $1 AND reason = 'not_approved'", [request.id]);
   const stranger = await post(request.reply_to.replace(/=[0-9a-f]+/, '=00'), { approved: true });
   is([stranger.status, await refused()], [401, 0], 'a POST without the token does not even wake the workflow up');
+  is([(await fetch(request.reply_to)).status, await refused()], [404, 0], 'and neither does a GET with it, as of a preview of links');
   for (let i = 1; i <= 2; i++) {
     const answer = await post(request.reply_to, { approved: true, ok: true, status: 'approved', detail: { status: 'approved' }, permit: { id: request.id } });
     is(answer.status, 200, `forged POST ${i} to the resume URL is taken`);

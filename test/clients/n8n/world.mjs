@@ -47,7 +47,8 @@ export class Database {
   }
 
   async as(user, sql, values = []) {
-    this.pools[user] ??= new pg.Pool({ user, max: 2 });
+    const [login, database] = user.split('@');
+    this.pools[user] ??= new pg.Pool({ user: login, database: database ?? process.env.PGDATABASE, max: 2 });
     return (await this.pools[user].query(sql, values)).rows;
   }
 
@@ -80,3 +81,12 @@ export class Database {
 export const post = (url, body, headers = {}) => fetch(url, {
   method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers },
 });
+
+export async function makeServices() {
+  const provider = await new Service(() => [200, { refund_id: 're_1' }]).start();
+  const [mails, chat, canary] = await Promise.all([new Service().start(), new Service().start(), new Service().start()]);
+  const settings = {
+    provider_url: provider.url, mail_url: mails.url, inbox_url: 'https://inbox.example.com/requests/', chat_urls: JSON.stringify([chat.url]),
+  };
+  return { db: new Database(), provider, mails, chat, canary, settings };
+}
