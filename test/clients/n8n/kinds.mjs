@@ -38,8 +38,8 @@ function route(execution, step) {
 function splitOut(execution, step) {
   const { fieldToSplitOut: field, include, options } = step.node.parameters;
   return [step.items.flatMap(({ json }) => json[field].map((value) => {
-    const { [field]: _, ...others } = json;
     if (include !== 'allOtherFields') return { json: value };
+    const others = Object.fromEntries(Object.entries(json).filter(([key]) => key !== field));
     return { json: { ...others, [options.destinationFieldName || field]: value } };
   }))];
 }

@@ -12,6 +12,7 @@ is_whole()
 # Into build/n8n: the pack, and of it what is needed.
 fetch_nodes()
 {
+	# shellcheck disable=SC2154 # lib.sh says where the top is
 	local dir=$top/build/n8n pack
 
 	pack=$dir/n8n-nodes-base-$nodes_version.tgz
