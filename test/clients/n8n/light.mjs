@@ -58,6 +58,11 @@ export class LightN8n {
     return this.begin(file, trigger.name, [{ json: {} }]).done;
   }
 
+  // Nothing runs at this moment.
+  settled() {
+    return Promise.all([...this.executions.values()].map((execution) => execution.done));
+  }
+
   // The limit of the Wait node is reached.
   timeUp(id) {
     return this.executions.get(id).resume();

@@ -9,7 +9,11 @@ export const ended = ({ n8n }, id) => until(`execution ${id} ends`, async () => 
   const state = await n8n.state(id);
   return ['success', 'error'].includes(state.status) && state;
 });
-const waits = ({ n8n }, id) => until(`execution ${id} waits`, async () => (await n8n.state(id)).status === 'waiting');
+const waits = ({ n8n }, id) => until(`execution ${id} waits`, async () => {
+  const { status, lastNode, error } = await n8n.state(id);
+  if (['success', 'error'].includes(status)) throw new Error(`instead of waiting, execution ${id} has ended at ${lastNode}: ${error}`);
+  return status === 'waiting';
+});
 const counted = async ({ db }, sql, values) => Number((await db.one('postgres', sql, values)).count);
 
 export function ask({ n8n }, path, call, args, conversation = call) {
