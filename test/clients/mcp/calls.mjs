@@ -83,6 +83,18 @@ async function waitingIsForADecision({ as, alice, approve }) {
   await client.close();
 }
 
+async function waitingHoldsNobodyUp({ as, alice, bob }) {
+  const [hers, his] = await Promise.all([as(alice), as(bob)]);
+  const { handle } = gateAnswer(await hers.callTool(refund()));
+  const begun = Date.now();
+  const waiting = Array.from({ length: 25 }, () => hers.callTool(resume(handle, { wait: 8 })));
+  await his.callTool(refund(5));
+  const took = Date.now() - begun;
+  ok(took < 5000, 'however many wait, others are served meanwhile', took);
+  is(new Set((await Promise.all(waiting)).map((answer) => gateAnswer(answer).status)), new Set(['pending']), 'and whoever waits is answered');
+  await Promise.all([hers.close(), his.close()]);
+}
+
 async function twoResumesAtOnce({ as, alice, shop, approve, gateways, request }) {
   const clients = await Promise.all(gateways.map((gateway) => as(alice, {}, gateway)));
   for (let round = 1; round <= 5; round++) {
@@ -183,6 +195,6 @@ async function whatIsNotThere({ as, alice }) {
 }
 
 export default [
-  policyRunsWhatItAllows, argumentsStayWhatTheyAre, pendingAndResumed, waitingIsForADecision, twoResumesAtOnce,
+  policyRunsWhatItAllows, argumentsStayWhatTheyAre, pendingAndResumed, waitingIsForADecision, waitingHoldsNobodyUp, twoResumesAtOnce,
   whatIsNotApprovedDoesNotRun, correctionsAreWhatRuns, badResultsAreNoSuccess, inlineIsAskedAnew, theOlderClient, whatIsNotThere,
 ];
