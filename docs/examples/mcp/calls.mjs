@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inputResponse } from '@modelcontextprotocol/server';
 import * as answers from './answers.mjs';
 import { Refusal, notFound } from './gate.mjs';
-import { META, RESUME, splitName, within } from './names.mjs';
+import { FROM_CLIENTS, META, RESUME, splitName, within } from './names.mjs';
 
 // It has happened.  A database that is away for a moment must not leave that unsaid.
 async function reported(complete, tries = 5) {
@@ -17,8 +17,25 @@ async function reported(complete, tries = 5) {
   }
 }
 
+// The call was made: nothing that goes wrong from here on means that it was not.
+async function orUnknown(row, complete) {
+  try {
+    return await reported(complete);
+  } catch (error) {
+    console.error(error);
+    return { ...row, status: 'consumed', outcome: 'unknown' };
+  }
+}
+
 // What the server behind is told beside the arguments.
 const about = (row, principal) => ({ traceparent: row.traceparent, tenant: principal.tenant, runId: row.run_id, handle: row.id });
+
+// What a client says there becomes names: they are texts, or the call is none.
+function textsOf(meta) {
+  const wrong = FROM_CLIENTS.some((name) => !['string', 'undefined'].includes(typeof (meta[name] ?? undefined)));
+  if (wrong) throw new Refusal('bad_call', 400);
+  return meta;
+}
 
 export function callsOf(gate, upstreams) {
   // What runs is what the gate has: its arguments, edited or not, and the definition of this moment.
@@ -31,7 +48,7 @@ export function callsOf(gate, upstreams) {
       const permit = await gate.consume({ ...row, arguments: JSON.stringify(args), definition }, executionId, principal);
       const report = await upstream.run(row.tool, args,
         { ...about(row, principal), idempotencyKey: permit.idempotency_key });
-      const done = await reported(() => gate.complete(
+      const done = await orUnknown(row, () => gate.complete(
         row.id, executionId, permit.token, report.outcome, JSON.stringify(report.result), principal));
       return done.outcome === report.outcome && done.outcome !== 'unknown'
         ? answers.executed(done, report.result) : answers.consumed(done);
@@ -68,8 +85,8 @@ export function callsOf(gate, upstreams) {
     return gate.propose({ ...call, toolCallId: `${call.toolCallId}~${call.attempt}` });
   }
 
-  function proposal({ params }, ctx, principal, body) {
-    const meta = params._meta ?? {};
+  function proposal({ params }, principal, body) {
+    const meta = textsOf(params._meta ?? {});
     return {
       ...splitName(params.name),
       body,
@@ -85,7 +102,7 @@ export function callsOf(gate, upstreams) {
   }
 
   async function callAnew(request, ctx, { principal, body }) {
-    const call = proposal(request, ctx, principal, body);
+    const call = proposal(request, principal, body);
     if (!upstreams.has(call.server)) throw new Refusal('no_such_tool', 404);
     const row = await upstreams.with(call.server, async (upstream) => {
       const definition = await upstream.definition(call.tool);

@@ -71,6 +71,23 @@ async function theDatabaseIsAwayForAMoment({ as, alice, approve, shop, admin, re
   await client.close();
 }
 
+async function theDatabaseIsAwayForLong({ as, alice, approve, shop, admin }) {
+  const client = await as(alice);
+  const { handle } = gateAnswer(await client.callTool(refund()));
+  await approve(handle);
+  shop.afterRefund = async () => {
+    await admin.row('ALTER ROLE mcp NOLOGIN');
+    await admin.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'mcp'");
+  };
+  const answer = await client.callTool(resume(handle));
+  shop.afterRefund = undefined;
+  await admin.row('ALTER ROLE mcp LOGIN');
+  is([answer.isError, gateAnswer(answer).outcome], [true, 'unknown'], 'what was executed and could not be recorded is not called "not executed"');
+  const again = gateAnswer(await client.callTool(resume(handle)));
+  is([again.status, again.outcome], ['consumed', 'in_flight'], 'and is not executed again');
+  await client.close();
+}
+
 async function theServerDiesAfterTheEffect({ as, alice, approve, shop, payments, request }) {
   const client = await as(alice);
   const call = refund();
@@ -88,4 +105,5 @@ async function theServerDiesAfterTheEffect({ as, alice, approve, shop, payments,
   await client.close();
 }
 
-export default [theServerDiesAfterTheEffect, killedWhilePending, killedBetweenConsumeAndComplete, theDatabaseIsAwayForAMoment];
+export default [theServerDiesAfterTheEffect, killedWhilePending, killedBetweenConsumeAndComplete, theDatabaseIsAwayForAMoment,
+  theDatabaseIsAwayForLong];
