@@ -126,7 +126,7 @@ async function whatIsNotApprovedDoesNotRun({ as, alice, shop, web, request }) {
   const paid = shop.refunds.length;
   const denied = await client.callTool(refund(9000));
   is([denied.isError, gateAnswer(denied).status], [true, 'rejected'], 'what policy denies is an error for the model');
-  like(denied.content[0].text, /made by the bank/, 'with the reason of the rule');
+  like(denied.content[0].text, /^Not executed: it is not allowed\. .*made by the bank/, 'with the reason of the rule, and nobody who said it');
   const { handle } = gateAnswer(await client.callTool(refund()));
   const { review_hash: seen } = await request(handle);
   await web.row("SELECT status FROM approval.reject($1, $2, actor => 'user:7', result => 'The parcel is on its way.')", handle, seen);

@@ -1,9 +1,9 @@
 // Who may do what: questions beside the agent, principals, logins.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { is, like, ok } from '../tap.mjs';
 import { gateAnswer, refund, resume } from './setup.mjs';
-import { newPrincipal, output } from './world.mjs';
+import { newPrincipal, output, writeConfig } from './world.mjs';
 
 const events = (web, handle) => web.rows('SELECT kind, actor, login, status_after AS status, note FROM approval.audit WHERE request_id = $1 ORDER BY n', handle);
 
@@ -191,14 +191,15 @@ async function pagesDoNotCall({ gateways, alice, payments }) {
   is(await rebound(payments.address().port), 403, 'nor may one call the server to try with, under a name of its own');
 }
 
-async function oneTokenIsOnePrincipal({ alice, bob }) {
-  const file = `${process.env.OUT}/same-token.json`;
-  writeFileSync(file, JSON.stringify({ upstreams: {}, principals: [alice.entry, { ...bob.entry, token_sha256: alice.entry.token_sha256 }] }));
-  const { code, text } = await output('gateway.mjs', [file], { PGUSER: 'mcp' });
-  ok(code !== 0 && /one token/.test(text), 'a token of two principals is a mistake that is told', text);
+async function mistakesOfTheConfiguration({ alice, bob }) {
+  const started = (principals) => output('gateway.mjs', [writeConfig({}, principals, 'wrong.json')], { PGUSER: 'mcp' });
+  const twice = await started([alice, { entry: { ...bob.entry, token_sha256: alice.entry.token_sha256 } }]);
+  ok(twice.code !== 0 && /one token/.test(twice.text), 'a token of two principals is a mistake that is told', twice.text);
+  const mixed = await started([alice, newPrincipal('user:carol', { tenant: 'acme' })]);
+  ok(mixed.code !== 0 && /has a tenant/.test(mixed.text), 'and so is a principal that has lost its tenant', mixed.text);
 }
 
 export default [
   anAnswerApprovesNothing, aNoIsARemarkToo, statesAreWorthNothingByThemselves, handlesAreOfTheirPrincipal, conversationsAreOfTheirPrincipal,
-  runsAreOfTheirPrincipal, namesAreTexts, pagesDoNotCall, oneTokenIsOnePrincipal, theGatewayNeverDecides, onlyKnownTokens,
+  runsAreOfTheirPrincipal, namesAreTexts, pagesDoNotCall, mistakesOfTheConfiguration, theGatewayNeverDecides, onlyKnownTokens,
 ];
