@@ -17,6 +17,9 @@ async function reported(complete, tries = 5) {
   }
 }
 
+// One that is none is as left out, as W3C has it.
+const TRACE = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
 // The call was made: nothing that goes wrong from here on means that it was not.
 async function orUnknown(row, complete) {
   try {
@@ -97,7 +100,7 @@ export function callsOf(gate, upstreams) {
       runId: within(principal, meta[META.run] ?? randomUUID()),
       runToken: meta[META.runToken] ?? null,
       reason: meta[META.reason] ?? null,
-      traceparent: meta.traceparent ?? null,
+      traceparent: TRACE.test(meta.traceparent) ? meta.traceparent : null,
     };
   }
 

@@ -89,8 +89,9 @@ http.listen(config.listen.port, config.listen.host, () => {
   console.log(`listening on http://${config.listen.host}:${http.address().port}/mcp`);
 });
 
+// What runs is reported first: an execution that is cut off here would be nobody's to tell.
 process.on('SIGTERM', async () => {
-  http.close();
+  await new Promise((resolve) => { http.close(resolve); });
   await handler.close();
   await gate.close();
   process.exit(0);

@@ -17,6 +17,37 @@ async function killedWhilePending({ as, alice, startGateway, approve, shop }) {
   await client.close();
 }
 
+async function toldToEndWhileExecuting({ as, alice, startGateway, approve, shop, request }) {
+  const leaving = await startGateway();
+  const client = await as(alice, {}, leaving);
+  const { handle } = gateAnswer(await client.callTool(refund()));
+  await approve(handle);
+  let gone;
+  shop.afterRefund = async () => {
+    gone = killed(leaving.child, 'SIGTERM');
+    await new Promise((resolve) => { setTimeout(resolve, 500); });
+  };
+  const answer = await client.callTool(resume(handle));
+  shop.afterRefund = undefined;
+  is([answer._meta['approval/outcome'], (await request(handle)).outcome], ['succeeded', 'succeeded'], 'an instance that is told to end reports what it runs');
+  await client.close();
+  await gone;
+  is(leaving.child.exitCode, 0, 'and ends');
+}
+
+async function theClientLeavesWhileExecuting({ as, alice, approve, shop, request }) {
+  const client = await as(alice);
+  const { handle } = gateAnswer(await client.callTool(refund()));
+  await approve(handle);
+  shop.afterRefund = () => client.close();
+  await client.callTool(resume(handle)).catch(() => {});
+  shop.afterRefund = undefined;
+  is(await until('the report', async () => {
+    const { outcome } = await request(handle);
+    return outcome !== 'in_flight' && outcome;
+  }), 'succeeded', 'a client that hangs up does not stop what runs');
+}
+
 // Begins an execution and kills the instance in the middle of it.
 async function killedWhileExecuting({ as, alice, startGateway, shop }, call, handle) {
   const doomed = await startGateway();
@@ -105,5 +136,7 @@ async function theServerDiesAfterTheEffect({ as, alice, approve, shop, payments,
   await client.close();
 }
 
-export default [theServerDiesAfterTheEffect, killedWhilePending, killedBetweenConsumeAndComplete, theDatabaseIsAwayForAMoment,
-  theDatabaseIsAwayForLong];
+export default [
+  theServerDiesAfterTheEffect, killedWhilePending, toldToEndWhileExecuting,
+  theClientLeavesWhileExecuting, killedBetweenConsumeAndComplete, theDatabaseIsAwayForAMoment, theDatabaseIsAwayForLong,
+];

@@ -135,7 +135,7 @@ async function runsAreOfTheirPrincipal({ as, alice, bob, web }) {
   await Promise.all([hers.close(), his.close()]);
 }
 
-async function namesAreTexts({ as, alice, bob, request }) {
+async function namesAreTexts({ as, alice, bob, shop, request }) {
   const [hers, his] = await Promise.all([as(alice), as(bob)]);
   const verb = (client, name, params) => client.request({ method: `approval/${name}`, params }, anything).then(() => 'done', (error) => error.code);
   is(await verb(hers, 'start_run', { conversation_id: 7, run_id: 7 }), -32602, 'a number is no name of a run, since it could not stand under its principal');
@@ -148,6 +148,8 @@ async function namesAreTexts({ as, alice, bob, request }) {
   }
   is(gateAnswer(await hers.callTool(refund(5, { traceparent: {} }))).reason, 'bad_call', 'and so is traceparent');
   const { handle } = gateAnswer(await hers.callTool(refund(100, { 'approval/run_id': null })));
+  await hers.callTool(refund(5, { traceparent: 'none\nof them' }));
+  is(shop.refunds.at(-1).meta.traceparent, undefined, 'a traceparent that is none is left out');
   like((await request(handle)).run_id, /^user:alice\//, 'null is as left out');
   await Promise.all([hers.close(), his.close()]);
 }
