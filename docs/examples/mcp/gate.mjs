@@ -73,7 +73,7 @@ export function openGate(options = {}) {
 
     // An executor sees all requests of its tenants, so whose this one is has to be asked for.
     async find(handle, principal) {
-      if (!/^[0-9A-HJKMNP-TV-Z]{26}$/i.test(handle)) throw notFound();
+      if (!/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i.test(handle)) throw notFound();
       const found = await row(
         `SELECT ${columns} FROM approval.request_of($1, tenant => $2)
          WHERE requester_login = session_user AND on_behalf_of = $3`, [handle, principal.tenant, principal.name]);

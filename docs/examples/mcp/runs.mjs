@@ -3,10 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import { ProtocolError } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { Refusal } from './gate.mjs';
+import { Refusal, notFound } from './gate.mjs';
 import { within } from './names.mjs';
 
 const REFUSED = -32050;
+const refusedWith = ({ reason, http }) => new ProtocolError(REFUSED, reason, { reason, http });
 
 // Names of arguments as the gate has them, those with ? may be left out; [] stands for verbs that return a list.
 const verbs = {
@@ -48,15 +49,21 @@ const jsonColumns = ['arguments', 'result', 'record', 'detail', 'metadata'];
 const opened = (row) => Object.fromEntries(Object.entries(row).map(([name, value]) =>
   [name, jsonColumns.includes(name) && value !== null ? JSON.parse(value) : value]));
 
+// An executor sees what other logins have under such a name, too.
+const ours = {
+  run_of: 'v.requester_login = session_user',
+  outcomes: 'EXISTS (SELECT FROM approval.request_of(v.id, tenant => $1) AS r WHERE r.requester_login = session_user)',
+};
+
 async function call(gate, verb, { _meta, ...params }, principal) {
   const given = Object.entries(params).filter(([, value]) => value !== null && value !== undefined);
-  const list = [...given.map(([name]) => name), 'tenant'].map((name, i) => `${name} => $${i + 1}`);
-  const values = [...given.map(([name, value]) => valueOf(name, value, principal)), principal.tenant];
+  const list = ['tenant', ...given.map(([name]) => name)].map((name, i) => `${name} => $${i + 1}`);
+  const values = [principal.tenant, ...given.map(([name, value]) => valueOf(name, value, principal))];
   try {
-    return (await gate.rows(`SELECT * FROM approval.${verb}(${list.join(', ')})`, values)).map(opened);
+    return (await gate.rows(`SELECT v.* FROM approval.${verb}(${list.join(', ')}) AS v WHERE ${ours[verb] ?? true}`, values)).map(opened);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    throw new ProtocolError(REFUSED, error.reason, { reason: error.reason, http: error.http });
+    throw refusedWith(error);
   }
 }
 
@@ -67,7 +74,9 @@ export function serveRuns(server, gate, principal) {
       // A run that is given no name gets one under its principal too.
       const made = verb === 'start_run' ? { run_id: params.run_id ?? randomUUID() } : {};
       const rows = await call(gate, verb, { ...params, ...made }, principal);
-      return list ? { rows } : { row: rows[0] };
+      if (list) return { rows };
+      if (rows.length === 0) throw refusedWith(notFound());
+      return { row: rows[0] };
     });
   }
 }

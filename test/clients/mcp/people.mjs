@@ -88,6 +88,7 @@ async function handlesAreOfTheirPrincipal({ as, alice, bob, agent, approve, shop
   is(gateAnswer(nothing).reason, 'not_found', 'a handle that does not exist is not found');
   is(await his.callTool(resume(handle)), nothing, 'that of another principal gets the very same answer');
   is(await his.callTool(resume('nonsense')), nothing, 'and so does nonsense');
+  is(await his.callTool(resume('81ARZ3NDEKTSV4RRFFQ69G5FAV')), nothing, 'even where it is nearly none');
   is(await hers.callTool(resume(direct)), nothing, 'and what another login has proposed, in her name too');
   is([shop.refunds.length, (await request(handle)).status], [paid, 'approved'], 'nothing was executed or changed');
   await hers.callTool(resume(handle));
@@ -133,6 +134,19 @@ async function runsAreOfTheirPrincipal({ as, alice, bob, web }) {
   const kinds = (await web.rows("SELECT source || ' ' || kind AS kind FROM approval.trace('user:alice/run-r')")).map((r) => r.kind);
   for (const kind of ['run run_claimed', 'request proposed', 'execution completed', 'run run_completed']) ok(kinds.includes(kind), `the trace has "${kind}"`, kinds);
   await Promise.all([hers.close(), his.close()]);
+}
+
+// Logins beside the gateway may use any name, and what they do under it is theirs.
+async function otherLoginsAreNoPrincipals({ as, alice, agent }) {
+  const client = await as(alice);
+  const verb = (name, params) => client.request({ method: `approval/${name}`, params }, anything).catch((error) => error.data?.reason);
+  await agent.row(`SELECT id FROM approval.propose('d-1', 'refund', '{"order": "A-d", "amount": 1}', server => 'payments', conversation_id => 'user:alice/direct')`);
+  await agent.row("SELECT run_id FROM approval.start_run('user:alice/other', run_id => 'user:alice/direct')");
+  const mine = gateAnswer(await client.callTool(refund(100, { 'approval/conversation_id': 'direct' })));
+  const { rows } = await verb('outcomes', { conversation_id: 'direct' });
+  is(rows.map((row) => row.id), [mine.handle], 'outcomes are those of calls over the gateway');
+  is(await verb('run_of', { run_id: 'direct' }), 'not_found', 'and so are runs');
+  await client.close();
 }
 
 async function namesAreTexts({ as, alice, bob, shop, request }) {
@@ -203,5 +217,5 @@ async function mistakesOfTheConfiguration({ alice, bob }) {
 
 export default [
   anAnswerApprovesNothing, aNoIsARemarkToo, statesAreWorthNothingByThemselves, handlesAreOfTheirPrincipal, conversationsAreOfTheirPrincipal,
-  runsAreOfTheirPrincipal, namesAreTexts, pagesDoNotCall, mistakesOfTheConfiguration, theGatewayNeverDecides, onlyKnownTokens,
+  runsAreOfTheirPrincipal, otherLoginsAreNoPrincipals, namesAreTexts, pagesDoNotCall, mistakesOfTheConfiguration, theGatewayNeverDecides, onlyKnownTokens,
 ];
