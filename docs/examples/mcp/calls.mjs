@@ -50,7 +50,7 @@ export function callsOf(gate, upstreams) {
       const executionId = randomUUID();
       const permit = await gate.consume({ ...row, arguments: JSON.stringify(args), definition }, executionId, principal);
       const report = await upstream.run(row.tool, args,
-        { ...about(row, principal), idempotencyKey: permit.idempotency_key });
+        { ...about(row, principal), definition, idempotencyKey: permit.idempotency_key });
       const done = await orUnknown(row, () => gate.complete(
         row.id, executionId, permit.token, report.outcome, JSON.stringify(report.result), principal));
       return done.outcome === report.outcome && done.outcome !== 'unknown'
@@ -75,8 +75,8 @@ export function callsOf(gate, upstreams) {
 
   const goOn = (row, principal) => (row.status === 'approved' ? executeOnce(row, principal) : settled(row));
 
-  async function runInline(upstream, row, principal) {
-    const report = await upstream.run(row.tool, JSON.parse(row.arguments), about(row, principal));
+  async function runInline(upstream, row, definition, principal) {
+    const report = await upstream.run(row.tool, JSON.parse(row.arguments), { ...about(row, principal), definition });
     if (report.outcome === 'succeeded') await gate.validate(row.server, row.tool, JSON.stringify(report.result), principal);
     return answers.executed(row, report.result);
   }
@@ -112,7 +112,7 @@ export function callsOf(gate, upstreams) {
       if (definition === null) throw new Refusal('no_such_tool', 404);
       const proposed = await proposeFresh({ ...call, definition });
       const inline = proposed.mode === 'inline' && proposed.status === 'consumed';
-      return inline ? { answer: await runInline(upstream, proposed, principal) } : proposed;
+      return inline ? { answer: await runInline(upstream, proposed, definition, principal) } : proposed;
     });
     if (row.answer) return row.answer;
     return row.status === 'pending' && canBeAsked(ctx) ? answers.question(row) : goOn(row, principal);

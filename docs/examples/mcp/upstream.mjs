@@ -2,7 +2,7 @@
 // endpoint; what a server calls itself is never read.
 import { Client } from '@modelcontextprotocol/client';
 import { Refusal } from './gate.mjs';
-import { META } from './names.mjs';
+import { META, without } from './names.mjs';
 import { closeBoth, logError, transportTo } from './wire.mjs';
 
 // The SDK's own schema drops members that it does not know; the pin covers them.
@@ -44,7 +44,7 @@ const resultOf = ({ content, structuredContent, isError }) => ({
 });
 
 // Only the server's own word is a failure.  Whatever else goes wrong, it may have happened.
-async function run(client, tool, args, { traceparent, tenant, runId, handle, idempotencyKey }) {
+async function run(client, tool, args, { traceparent, tenant, runId, handle, idempotencyKey, definition }) {
   const meta = {
     [META.run]: runId,
     [META.handle]: handle,
@@ -53,7 +53,9 @@ async function run(client, tool, args, { traceparent, tenant, runId, handle, ide
     ...(traceparent && { traceparent }),
   };
   try {
-    const result = resultOf(await client.callTool({ name: tool, arguments: args, _meta: meta }));
+    // Without a definition the SDK may look for one, and make the call once more.
+    const toolDefinition = without(JSON.parse(definition), 'outputSchema');
+    const result = resultOf(await client.callTool({ name: tool, arguments: args, _meta: meta }, { toolDefinition }));
     return { outcome: result.isError ? 'failed' : 'succeeded', result };
   } catch (error) {
     logError(tool, error);

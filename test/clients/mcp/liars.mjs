@@ -28,6 +28,8 @@ async function onePermitIsOneCall(world) {
   const { answer, row } = await callWhile(world, { 'tools/call': () => ({ resultType: 'input_required', requestState: 'again' }) });
   is([world.liar.count('tools/call'), gateAnswer(answer).outcome, row.outcome], [1, 'unknown', 'unknown'],
     'a server that wants to be called again is not');
+  const headers = await callWhile(world, { 'tools/call': () => ({ code: -32020, message: 'Bad Request: the headers do not say it.' }) });
+  is([world.liar.count('tools/call'), headers.row.outcome], [1, 'unknown'], 'whatever it gives as the reason');
 }
 
 async function aResultIsAResult(world) {
