@@ -283,6 +283,19 @@ export async function deafChat(world) {
   is(chat.of(request.id).length, rung, 'and not for ever');
 }
 
+export async function tenants(world) {
+  const { db, n8n, chat } = world;
+  const register = (login, actor) => db.as('postgres', 'SELECT approval.register_login($1, $2, $3, tenants => $4)', [login, 'service', actor, ['', 'a & co']]);
+  await register('agent', 'agent:support');
+  await register('doorbell', 'service:doorbell');
+  const request = await db.one('agent', "SELECT * FROM approval.propose('ring-tenant', 'refund', '{}', tenant => 'a & co')");
+  await n8n.tick('approval: doorbell');
+  const [message] = await until('the chat rings', () => chat.of(request.id).length > 0 && chat.of(request.id));
+  const link = message.json.text.split('\n').find((line) => line.endsWith(request.id));
+  is(link, `https://inbox.example.com/#a%20%26%20co/${request.id}`, "a tenant's request: the link has the tenant and the id");
+  is(decodeURIComponent(new URL(link).hash.slice(1)).split('/'), ['a & co', request.id], 'as the inbox takes it apart');
+}
+
 // Last: nothing starts the triggers again
 export async function deaf(world) {
   const { db, n8n, provider: refunds } = world;
