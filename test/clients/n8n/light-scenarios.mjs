@@ -1,6 +1,7 @@
 // What only the little n8n can be made to do: limits reached, schedules at
 // will, an execution that runs twice.
 import pg from 'pg';
+import { cardAt } from '../../../docs/examples/inbox/public/address.js';
 import { is, ok, until } from '../tap.mjs';
 import { Execution } from './engine.mjs';
 import { kinds } from './kinds.mjs';
@@ -289,15 +290,15 @@ export async function deafChat(world) {
 
 export async function tenants(world) {
   const { db, n8n, chat } = world;
-  const register = (login, actor) => db.as('postgres', 'SELECT approval.register_login($1, $2, $3, tenants => $4)', [login, 'service', actor, ['', 'a & co']]);
+  const register = (login, actor) => db.as('postgres', 'SELECT approval.register_login($1, $2, $3, tenants => $4)', [login, 'service', actor, ['', 'a/b & co']]);
   await register('agent', 'agent:support');
   await register('doorbell', 'service:doorbell');
-  const request = await db.one('agent', "SELECT * FROM approval.propose('ring-tenant', 'refund', '{}', tenant => 'a & co')");
+  const request = await db.one('agent', "SELECT * FROM approval.propose('ring-tenant', 'refund', '{}', tenant => 'a/b & co')");
   await n8n.tick('approval: doorbell');
   const [message] = await until('the chat rings', () => chat.of(request.id).length > 0 && chat.of(request.id));
   const link = message.json.text.split('\n').find((line) => line.endsWith(request.id));
-  is(link, `https://inbox.example.com/#a%20%26%20co/${request.id}`, "a tenant's request: the link has the tenant and the id");
-  is(decodeURIComponent(new URL(link).hash.slice(1)).split('/'), ['a & co', request.id], 'as the inbox takes it apart');
+  is(link, `https://inbox.example.com/#a%2Fb%20%26%20co/${request.id}`, "a tenant's request: the link has the tenant and the id");
+  is(cardAt(new URL(link).hash), { tenant: 'a/b & co', id: request.id }, 'and the inbox opens that card');
 }
 
 // Last: nothing starts the triggers again
