@@ -1,0 +1,84 @@
+// What happens at the gate, and what of it is recorded.
+import { spawnSync } from 'node:child_process';
+import pg from 'pg';
+import { ok } from '../tap.mjs';
+
+export async function ask(user, sql, values = []) {
+  const client = new pg.Client({ user });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return (await client.query(sql, values)).rows;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+export function cluster(...words) {
+  const { status, stderr } = spawnSync('tools/cluster', words, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`tools/cluster ${words.join(' ')}: ${stderr}`);
+}
+
+export const key = (event) => `${event.id}/${event.n}/${event.event}`;
+
+export async function recorded() {
+  const rows = await ask('book', 'SELECT request_id AS id, n, kind AS event FROM approval.audit');
+  return rows.map(key).sort();
+}
+
+// What the feed has after a cursor.
+export async function after(cursor) {
+  const events = [];
+  for (let more = true; more;) {
+    const [answer] = await ask('listener', 'SELECT * FROM approval.feed($1)', [cursor]);
+    events.push(...answer.events);
+    ({ cursor_text: cursor, more } = answer);
+  }
+  return events.map(key);
+}
+
+let calls = 0;
+
+export async function proposed(user = 'agent') {
+  const sql = "SELECT id, review_hash FROM approval.propose($1, 'refund', '{\"amount\": 129.90}')";
+  return (await ask(user, sql, [`call-${++calls}`]))[0];
+}
+
+// Four events of one request.
+export async function life() {
+  const { id, review_hash: seen } = await proposed();
+  await ask('web', "SELECT * FROM approval.approve($1, $2, actor => 'user:7')", [id, seen]);
+  const [permit] = await ask('executor', "SELECT token FROM approval.consume($1, 'refund', '{\"amount\": 129.90}', 'job')", [id]);
+  await ask('executor', "SELECT * FROM approval.complete($1, 'job', $2, 'succeeded', '{\"refund\": \"re_1\"}')", [id, permit.token]);
+}
+
+// Many events in transactions of their own.
+export async function backlog(transactions, rows) {
+  for (let i = 0; i < transactions; i++) {
+    await ask('agent', `SELECT count(*) FROM generate_series(1, $2) i,
+      LATERAL approval.propose($1 || '-' || i, 'refund', '{}', conversation_id => $1) p`, [`backlog-${++calls}`, rows]);
+  }
+}
+
+// Lives all the time, through whatever happens to the server.
+export function traffic() {
+  let going = true;
+  const lost = (e) => !(e instanceof pg.DatabaseError) || ['08', '57'].includes(e.code?.slice(0, 2));
+  async function go() {
+    let lived = 0;
+    while (going) {
+      try {
+        await life();
+        lived++;
+      } catch (e) {
+        if (!lost(e)) return ok(false, 'only a lost connection stops a life', { code: e.code, message: e.message });
+      }
+    }
+    return lived;
+  }
+  const done = Promise.all([go(), go()]);
+  return () => {
+    going = false;
+    return done;
+  };
+}
