@@ -7,6 +7,7 @@ WITH feed AS MATERIALIZED (
     INSERT INTO gate_events (id, n, event)
     SELECT e.value ->> 'id', (e.value ->> 'n')::int, e.value
     FROM feed, json_array_elements(feed.events) e
+    ON CONFLICT DO NOTHING
 )
 UPDATE gate_cursor SET cursor_text = feed.cursor_text
 FROM feed

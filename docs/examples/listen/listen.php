@@ -26,8 +26,9 @@ function store(string $file, string $cursor): void
 /** What a program of your own does with events stands here. */
 function handle(array $events): void
 {
+    $plain = JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR;
     foreach ($events as $event) {
-        fwrite(STDOUT, json_encode($event, JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR) . "\n");
+        fwrite(STDOUT, json_encode($event, $plain) . "\n");
     }
 }
 
@@ -68,6 +69,17 @@ function readOn(PDO $db, string $file, ?string $cursor): string
     return $cursor;
 }
 
+/** Until the bell rings or the time is over; a connection that has ended is an error. */
+function waitForBell(PDO $db, float $seconds): void
+{
+    // In slices: PDO waits to the end for a connection that was closed before it began to wait.
+    for ($end = microtime(true) + $seconds; microtime(true) < $end;) {
+        if ($db->pgsqlGetNotify(PDO::FETCH_NUM, 1000) !== false) {
+            return;
+        }
+    }
+}
+
 /** Everything that another connection may cure, and nothing else. */
 function passing(PDOException $e): bool
 {
@@ -76,7 +88,7 @@ function passing(PDOException $e): bool
 
 $file = $argv[1] ?? 'cursor';
 // A bell can be missed; nobody waits longer than this.
-$every = (int) (1000 * (float) (getenv('READ_EVERY') ?: 30));
+$every = (float) (getenv('READ_EVERY') ?: 30);
 $cursor = is_file($file) ? trim(file_get_contents($file)) : null;
 for ($failures = 0;; $failures++) {
     try {
@@ -86,14 +98,13 @@ for ($failures = 0;; $failures++) {
         while (true) {
             $cursor = readOn($db, $file, $cursor);
             $failures = 0;
-            // The end of the connection ends the wait too: the next query finds out.
-            $db->pgsqlGetNotify(PDO::FETCH_NUM, $every);
+            waitForBell($db, $every);
         }
     } catch (PDOException $e) {
         if (!passing($e)) {
             throw $e;
         }
-        fwrite(STDERR, 'away: ' . trim($e->getMessage()) . "\n");
+        fwrite(STDERR, 'away: ' . preg_replace('/\s+/', ' ', $e->getMessage()) . "\n");
     }
     $db = null;
     // 0.1 s to 10 s, and not all listeners at once.

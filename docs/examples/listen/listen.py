@@ -100,5 +100,5 @@ while True:
     try:
         listener.listen()
     except psycopg.OperationalError as e:
-        print("away:", e, file=sys.stderr, flush=True)
+        print("away:", *str(e).split(), file=sys.stderr, flush=True)
     listener.pause()

@@ -26,6 +26,14 @@ export async function recorded() {
   return rows.map(key).sort();
 }
 
+// The same events, and each as often.
+export function same(found, wanted, what) {
+  const many = (list) => list.reduce((n, event) => n.set(event, (n.get(event) ?? 0) + 1), new Map());
+  const [f, w] = [many(found), many(wanted)];
+  const differ = [...new Set([...found, ...wanted])].filter((event) => f.get(event) !== w.get(event));
+  return ok(found.length === wanted.length && differ.length === 0, what, { found: found.length, wanted: wanted.length, differ: differ.slice(0, 20) });
+}
+
 // What the feed has after a cursor.
 export async function after(cursor) {
   const events = [];
@@ -39,15 +47,20 @@ export async function after(cursor) {
 
 let calls = 0;
 
-export async function proposed(user = 'agent') {
-  const sql = "SELECT id, review_hash FROM approval.propose($1, 'refund', '{\"amount\": 129.90}')";
-  return (await ask(user, sql, [`call-${++calls}`]))[0];
+export async function proposed(user = 'agent', conversation = '') {
+  const sql = "SELECT id, review_hash FROM approval.propose($1, 'refund', '{\"amount\": 129.90}', $2)";
+  return (await ask(user, sql, [`call-${++calls}`, conversation]))[0];
+}
+
+export async function decided(conversation = '') {
+  const { id, review_hash: seen } = await proposed('agent', conversation);
+  await ask('web', "SELECT * FROM approval.approve($1, $2, actor => 'user:7')", [id, seen]);
+  return id;
 }
 
 // Four events of one request.
 export async function life() {
-  const { id, review_hash: seen } = await proposed();
-  await ask('web', "SELECT * FROM approval.approve($1, $2, actor => 'user:7')", [id, seen]);
+  const id = await decided();
   const [permit] = await ask('executor', "SELECT token FROM approval.consume($1, 'refund', '{\"amount\": 129.90}', 'job')", [id]);
   await ask('executor', "SELECT * FROM approval.complete($1, 'job', $2, 'succeeded', '{\"refund\": \"re_1\"}')", [id, permit.token]);
 }

@@ -33,6 +33,7 @@ export class Program {
     const env = { ...process.env, PGUSER: 'listener', READ_EVERY: '3600' };
     this.child = spawn(command, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     running.add(this.child);
+    this.how = undefined;
     let line = '';
     this.child.stdout.setEncoding('utf8').on('data', (text) => {
       const lines = (line + text).split('\n');
