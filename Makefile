@@ -80,7 +80,7 @@ endif
 
 clean: clean-build
 
-.PHONY: FORCE help deps stage demo inbox test test-versions test-es6-full bench lint format \
+.PHONY: FORCE help deps stage demo inbox test test-n8n test-versions test-es6-full bench lint format \
 	format-check typedefs clean-build
 
 help:
@@ -94,6 +94,7 @@ help:
 	@echo '                    regress, isolation, pgtap, pgtap/FILE, t, t/FILE, vectors, es6, demo, ...'
 	@echo 'make test-versions  the suite on PostgreSQL 17 and 18, each in a chroot that it makes itself (needs root or sudo);'
 	@echo '                    VERSIONS="15 18" says which, ONE=NAME runs one piece'
+	@echo 'make test-n8n       the workflows of docs/examples/n8n in a whole n8n, which it installs (2.9 GB)'
 	@echo 'make test-es6-full  the number formatter against all 100 million published numbers'
 	@echo 'make bench          measures, for 95 minutes; QUICK=1 takes a first look, ONE=NAME runs one part:'
 	@echo '                    lifecycle, hash, scale, doorbell, latency, expire, steps ... (test/bench/README.md)'
@@ -123,6 +124,10 @@ test:
 
 test-versions:
 	@tools/test-versions $(ONE)
+
+test-n8n:
+	@tools/deps build test clients
+	@test/clients/n8n/whole
 
 test-es6-full: all
 	@test/es6/run 100000000

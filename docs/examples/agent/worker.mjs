@@ -1,8 +1,9 @@
 // Drives one run: model, tools, model, until there is an answer.
 import { think } from './model.mjs';
 
-const gateOf = (answer) => answer.structuredContent?.approval ?? {};
-const isOpen = (answer) => gateOf(answer).status === 'pending' || gateOf(answer).outcome === 'in_flight';
+// _meta is the gateway's word; the rest may be that of a server.
+const handleOf = ({ _meta }) => _meta?.['approval/handle'];
+const isOpen = ({ _meta }) => _meta?.['approval/status'] === 'pending' || _meta?.['approval/outcome'] === 'in_flight';
 
 // What was wanted and has no result yet: also what a worker that died has left.
 function openCalls(messages) {
@@ -54,7 +55,7 @@ export class Worker {
   async waitFor(answer) {
     const until = Date.now() + this.patience * 1000;
     while (isOpen(answer) && Date.now() < until) {
-      answer = await this.gateway.resume(gateOf(answer).handle, Math.max(1, Math.floor(this.lease / 3)));
+      answer = await this.gateway.resume(handleOf(answer), Math.max(1, Math.floor(this.lease / 3)));
       await this.verb('claim_run');
     }
     return answer;
@@ -76,7 +77,7 @@ export class Worker {
     for (const call of calls) {
       let answer = await this.call(call);
       if (isOpen(answer)) {
-        this.log(`waits for a person: ${gateOf(answer).handle}`);
+        this.log(`waits for a person: ${handleOf(answer)}`);
         answer = await this.waitFor(answer);
       }
       if (isOpen(answer)) return false;

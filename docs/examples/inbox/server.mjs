@@ -105,8 +105,11 @@ server.listen(config.port, config.host, () => {
 await stream.start();
 const anyway = setInterval(() => stream.readAnyway(), config.readAnyway);
 
+let ending = false;
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {
+    if (ending) return;
+    ending = true;
     clearInterval(anyway);
     server.close();
     await stream.stop();

@@ -1,8 +1,9 @@
 // What a client is told.  Everything is an ordinary result of a tool, which every
 // revision of the protocol can carry.
 import { inputRequired } from '@modelcontextprotocol/server';
-import { META, RESUME, withoutOurs } from './names.mjs';
+import { META, RESUME } from './names.mjs';
 
+// Only the gateway writes _meta, so that a server cannot speak for the gate there.
 const metaOf = (row) => ({
   [META.handle]: row.id,
   [META.run]: row.run_id,
@@ -53,13 +54,14 @@ const reconciled = (row) => ({
 
 export function executed(row, result) {
   const answer = Array.isArray(result?.content) ? result : reconciled(row);
-  return { ...answer, _meta: { ...withoutOurs(answer._meta), ...metaOf(row) } };
+  return { ...answer, _meta: metaOf(row) };
 }
 
-export const refused = (refusal, more = {}) => ({
+export const refused = (refusal) => ({
   content: [{ type: 'text', text: `Not executed: ${refusal.reason}` }],
-  structuredContent: { approval: { status: 'refused', reason: refusal.reason, http: refusal.http, ...more } },
+  structuredContent: { approval: { status: 'refused', reason: refusal.reason, http: refusal.http } },
   isError: true,
+  _meta: { [META.status]: 'refused' },
 });
 
 // The question travels with the answer, and the reply comes back with the next call.

@@ -33,9 +33,5 @@ export const META = {
   capability: 'approval/capability',
 };
 
-// Nobody but the gateway speaks in the name of the gate.
-export const withoutOurs = (meta = {}) =>
-  Object.fromEntries(Object.entries(meta).filter(([key]) => !key.startsWith('approval/')));
-
 export const without = (object, ...names) =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));

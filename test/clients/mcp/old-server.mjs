@@ -21,7 +21,7 @@ export async function startOldServer() {
     const server = new McpServer({ name: 'flows', version: '1' });
     server.registerTool('lookup', { description: 'A workflow.', inputSchema: {} }, async (_args, extra) => {
       state.calls.push(extra?._meta ?? {});
-      return { content: [{ type: 'text', text: 'from the workflow' }] };
+      return { content: [{ type: 'text', text: 'from the workflow' }], ...state.claims };
     });
     addHidden(server, state);
     const transport = new StreamableHTTPServerTransport({

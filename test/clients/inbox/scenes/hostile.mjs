@@ -1,5 +1,5 @@
 // Agents, other sites, and colleagues who try.
-import { is, like, ok } from '../../tap.mjs';
+import { is, like, ok, until } from '../../tap.mjs';
 import { decide, mail, openCard, press, propose, raw, row, says, sql, statusOf } from '../harness.mjs';
 
 const ATTACKS = ['<img src=x onerror=alert(1)>', '"><script>alert(2)</script>', '{{constructor.constructor("alert(3)")()}}', "javascript:alert(4)",
@@ -140,7 +140,7 @@ export async function refusalsInWords(inbox, browsers) {
   like(await post(gone.id, { seen: gone.review_hash, verdict: 'reject' }), /^409 user:alice approved this (just now|\d+ seconds? ago)\./, '409: who, and when');
   await decide(stale.id, 'approve', 'user:alice', { args: { order: 'A-2', amount: 2500, currency: 'EUR', customer: { id: 'c-7' } } });
   like(await post(stale.id, { seen: stale.review_hash }), /^412 This changed after it was shown/, '412');
-  await page.waitForSelector(`${row(late.id)}.closed`);
+  await until('its time is over', async () => (await statusOf(late.id)).status === 'expired');
   like(await post(late.id, { seen: late.review_hash }), /^410 The time to decide is over/, '410');
   like(await post(large.id, { seen: large.review_hash, arguments: '{"a":' }), /^400 /, '400');
   is((await statusOf(large.id)).approvals, 0, 'and none of that decided anything');

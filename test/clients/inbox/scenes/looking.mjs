@@ -108,6 +108,7 @@ export async function expiry(inbox, browsers) {
     }).observe(document.body, { subtree: true, childList: true, characterData: true });
   });
   await openCard(page, id);
+  await page.hover('.list');
   await says(page, /The time to decide is over/, '.card [role=timer]');
   const shown = await page.evaluate(() => [...window.shown]);
   const seconds = shown.map((t) => Number(/^(\d+) s left/.exec(t)?.[1])).filter((n) => n >= 0);
