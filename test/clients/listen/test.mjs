@@ -26,8 +26,10 @@ async function idle(listeners = programs) {
 }
 
 async function terminate() {
-  const rows = await ask('postgres', "SELECT pg_terminate_backend(pid) AS gone FROM pg_stat_activity WHERE usename = 'listener'");
-  return rows.filter((row) => row.gone).length;
+  const rows = await ask('postgres', "SELECT pid, pg_terminate_backend(pid) AS gone FROM pg_stat_activity WHERE usename = 'listener'");
+  const pids = rows.filter((row) => row.gone).map((row) => row.pid);
+  await until('they are gone', async () => (await ask('postgres', 'SELECT FROM pg_stat_activity WHERE pid = ANY ($1)', [pids])).length === 0);
+  return pids.length;
 }
 
 const connected = () => until('all listen', async () => {
