@@ -5,6 +5,7 @@
 // Connects as libpq's variables say (PGHOST, PGUSER, ...).
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import pg from 'pg';
 
 const file = process.argv[2] ?? 'cursor';
@@ -14,6 +15,8 @@ const feedSql = 'SELECT cursor_text, events, more, resync FROM approval.feed($1,
 const inboxSql = `SELECT coalesce(json_agg(i), '[]') AS waiting
   FROM (SELECT id, tenant, conversation_id, server, tool, summary, review_hash, status, expires_at
           FROM approval.inbox ORDER BY sort_key) i`;
+
+const print = promisify(process.stdout.write.bind(process.stdout));
 
 class Away extends Error {}
 
@@ -35,22 +38,26 @@ function storedCursor() {
   }
 }
 
+let cursor = storedCursor();
+
 // The old cursor or the new one, whatever happens in between.
-function store(cursor) {
+function store(text) {
   const next = openSync(`${file}.new`, 'w', 0o600);
-  writeSync(next, `${cursor}\n`);
+  writeSync(next, `${text}\n`);
   fsyncSync(next);
   closeSync(next);
   renameSync(`${file}.new`, file);
+  cursor = text;
 }
 
-// What a program of your own does with events stands here.
+// What a program of your own does with events stands here.  If it throws, the events are
+// not done, and the program ends.
 async function handle(events) {
   const lines = events.map((event) => `${JSON.stringify(event)}\n`).join('');
-  if (lines !== '') await new Promise((written) => process.stdout.write(lines, written));
+  if (lines !== '') await print(lines);
 }
 
-async function feed(client, cursor) {
+async function feed(client) {
   return ask(client, feedSql, [cursor]).catch(async (e) => {
     // Text that is no cursor of the feed: as if it were of another database.
     if (e.code !== '22023') throw e;
@@ -58,14 +65,13 @@ async function feed(client, cursor) {
   });
 }
 
-async function readOn(client, cursor) {
+async function readOn(client) {
   for (;;) {
-    const answer = await feed(client, cursor);
+    const answer = await feed(client);
     if (answer.resync) await handle([{ event: 'resync', ...await ask(client, inboxSql) }]);
     await handle(answer.events);
     if (answer.cursor_text !== cursor) store(answer.cursor_text);
-    cursor = answer.cursor_text;
-    if (!answer.more) return cursor;
+    if (!answer.more) return;
   }
 }
 
@@ -87,16 +93,15 @@ function doorbell(client) {
   };
 }
 
-let cursor = storedCursor();
 for (let failures = 0; ;) {
   const client = new pg.Client({ application_name: 'listen', keepAlive: true, connectionTimeoutMillis: 10_000, query_timeout: 60_000 });
   const bell = doorbell(client);
   try {
-    await client.connect().catch((e) => { throw passing(e) ? new Away(e.message) : e; });
+    await client.connect().catch((e) => { throw new Away(e.message); });
     // Listen first: what is committed while the feed is read rings.
     await ask(client, 'LISTEN approval');
     for (;;) {
-      cursor = await readOn(client, cursor);
+      await readOn(client);
       failures = 0;
       await bell();
     }

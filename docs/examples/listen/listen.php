@@ -23,12 +23,15 @@ function store(string $file, string $cursor): void
     }
 }
 
-/** What a program of your own does with events stands here. */
+/** What a program of your own does with events stands here.  If it throws, the events are not done. */
 function handle(array $events): void
 {
     $plain = JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR;
     foreach ($events as $event) {
-        fwrite(STDOUT, json_encode($event, $plain) . "\n");
+        $line = json_encode($event, $plain) . "\n";
+        if (fwrite(STDOUT, $line) !== strlen($line)) {
+            throw new RuntimeException('cannot print');
+        }
     }
 }
 
@@ -52,7 +55,8 @@ function feed(PDO $db, ?string $cursor): array
     }
 }
 
-function readOn(PDO $db, string $file, ?string $cursor): string
+/** Moves the cursor with each store, so that a connection lost later does not bring it all again. */
+function readOn(PDO $db, string $file, ?string &$cursor): void
 {
     do {
         $answer = feed($db, $cursor);
@@ -66,7 +70,6 @@ function readOn(PDO $db, string $file, ?string $cursor): string
         }
         $cursor = $new;
     } while ($more);
-    return $cursor;
 }
 
 /** Until the bell rings or the time is over; a connection that has ended is an error. */
@@ -75,8 +78,12 @@ function waitForBell(PDO $db, float $seconds): void
     // In slices: PDO waits to the end for a connection that was closed before it began to wait.
     for ($end = microtime(true) + $seconds; microtime(true) < $end;) {
         if ($db->pgsqlGetNotify(PDO::FETCH_NUM, 1000) !== false) {
-            return;
+            break;
         }
+    }
+    // One reading answers all the bells that have rung.
+    while ($db->pgsqlGetNotify(PDO::FETCH_NUM) !== false) {
+        continue;
     }
 }
 
@@ -96,7 +103,7 @@ for ($failures = 0;; $failures++) {
         // Listen first: what is committed while the feed is read rings.
         $db->exec('LISTEN approval');
         while (true) {
-            $cursor = readOn($db, $file, $cursor);
+            readOn($db, $file, $cursor);
             $failures = 0;
             waitForBell($db, $every);
         }

@@ -41,7 +41,10 @@ def store(cursor):
 
 
 def handle(events):
-    """What a program of your own does with events stands here."""
+    """What a program of your own does with events stands here.
+
+    If it raises, the events are not done, and the program ends.
+    """
     for event in events:
         print(json.dumps(event, ensure_ascii=False, separators=(",", ":")))
     sys.stdout.flush()
@@ -53,19 +56,6 @@ def feed(conn, cursor):
     except psycopg.errors.InvalidParameterValue:
         # Text that is no cursor of the feed: as if it were of another database.
         return conn.execute(FEED, ("now",)).fetchone()[:3] + (True,)
-
-
-def read_on(conn, cursor):
-    more = True
-    while more:
-        new, events, more, resync = feed(conn, cursor)
-        if resync:
-            handle([{"event": "resync", "waiting": conn.execute(INBOX).fetchone()[0]}])
-        handle(events)
-        if new != cursor:
-            store(new)
-        cursor = new
-    return cursor
 
 
 class Listener:
@@ -83,11 +73,22 @@ class Listener:
             conn.execute("LISTEN approval")
             while True:
                 rung.clear()
-                self.cursor = read_on(conn, self.cursor)
+                self.read_on(conn)
                 self.failures = 0
                 # The end of the connection can be read too: the next query finds out.
                 if not rung:
                     select.select([conn], [], [], EVERY)
+
+    def read_on(self, conn):
+        more = True
+        while more:
+            cursor, events, more, resync = feed(conn, self.cursor)
+            if resync:
+                handle([{"event": "resync", "waiting": conn.execute(INBOX).fetchone()[0]}])
+            handle(events)
+            if cursor != self.cursor:
+                store(cursor)
+            self.cursor = cursor
 
     def pause(self):
         """0.1 s to 10 s, and not all listeners at once."""

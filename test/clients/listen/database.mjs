@@ -1,7 +1,9 @@
 // What happens at the gate, and what of it is recorded.
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import pg from 'pg';
-import { ok } from '../tap.mjs';
+import { ok, until } from '../tap.mjs';
 
 export async function ask(user, sql, values = []) {
   const client = new pg.Client({ user });
@@ -14,10 +16,18 @@ export async function ask(user, sql, values = []) {
   }
 }
 
-export function cluster(...words) {
-  const { status, stderr } = spawnSync('tools/cluster', words, { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`tools/cluster ${words.join(' ')}: ${stderr}`);
-}
+export const cluster = (...words) => promisify(execFile)('tools/cluster', words);
+
+// The ways of a server to end.
+export const ends = {
+  'a fast shutdown': (name) => cluster('stop', name),
+  'an immediate shutdown': async (name) => {
+    const [{ pid }] = await ask('postgres', "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int AS pid");
+    process.kill(pid, 'SIGQUIT');
+    await until('the server is no more', () => cluster('status', name).then(() => false, () => true));
+  },
+  'a crash': (name) => cluster('crash', name),
+};
 
 export const key = (event) => `${event.id}/${event.n}/${event.event}`;
 
@@ -38,7 +48,7 @@ export function same(found, wanted, what) {
 export async function after(cursor) {
   const events = [];
   for (let more = true; more;) {
-    const [answer] = await ask('listener', 'SELECT * FROM approval.feed($1)', [cursor]);
+    const [answer] = await ask('listener', 'SELECT * FROM approval.feed($1, max_rows => 10000)', [cursor]);
     events.push(...answer.events);
     ({ cursor_text: cursor, more } = answer);
   }
@@ -74,24 +84,25 @@ export async function backlog(transactions, rows) {
 }
 
 // Lives all the time, through whatever happens to the server.
-export function traffic() {
+export async function traffic() {
   let going = true;
+  let lived = 0;
   const lost = (e) => !(e instanceof pg.DatabaseError) || ['08', '57'].includes(e.code?.slice(0, 2));
   async function go() {
-    let lived = 0;
     while (going) {
       try {
         await life();
         lived++;
       } catch (e) {
-        if (!lost(e)) return ok(false, 'only a lost connection stops a life', { code: e.code, message: e.message });
+        if (!lost(e)) throw e;
+        await sleep(10);
       }
     }
-    return lived;
   }
-  const done = Promise.all([go(), go()]);
+  const ended = Promise.all([go(), go()]);
+  await until('agents and people are at work', () => lived > 0);
   return () => {
     going = false;
-    return done;
+    return ended;
   };
 }

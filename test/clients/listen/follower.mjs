@@ -11,16 +11,16 @@ const follow = () => spawnSync('psql', ['-XAtq', '-U', 'listener', '-f', step], 
 export async function follower(name) {
   const [, tables] = /```sql\n(CREATE TABLE gate_cursor[^`]*)```/.exec(readFileSync('docs/listen.md', 'utf8'));
   await ask('postgres', tables);
-  const stop = traffic();
+  const stop = await traffic();
   for (let i = 0; i < 6; i++) {
     const child = spawn('bash', ['-c', `while psql -XAtq -U listener -f ${step}; do :; done >/dev/null 2>&1`], { detached: true });
     const before = (await ask('postgres', 'SELECT count(*)::int AS n FROM gate_events'))[0].n;
     await until('it has begun', async () => (await ask('postgres', 'SELECT count(*)::int AS n FROM gate_events'))[0].n > before);
     if (i === 3) {
-      cluster('crash', name);
-      cluster('start', name);
+      await cluster('crash', name);
+      await cluster('start', name);
     }
-    process.kill(-child.pid, 'SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL');
   }
   await stop();
   // What was killed may still be at work in the server.

@@ -19,7 +19,7 @@ export class Program {
     this.file = join(process.env.STATE, file);
     this.printed = [];
     this.said = '';
-    this.chunks = 0;
+    this.parts = 0;
   }
 
   get events() { return this.printed.filter((line) => line.event !== 'resync'); }
@@ -28,9 +28,9 @@ export class Program {
   set cursor(text) { writeFileSync(this.file, text); }
 
   // Nobody's patience: only the bell, or a new connection, makes it read.
-  start() {
+  start(user = 'listener') {
     const [command, ...words] = [...commands[this.name], join(example, this.name), this.file];
-    const env = { ...process.env, PGUSER: 'listener', READ_EVERY: '3600' };
+    const env = { ...process.env, PGUSER: user, READ_EVERY: '3600' };
     this.child = spawn(command, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     running.add(this.child);
     this.how = undefined;
@@ -39,7 +39,7 @@ export class Program {
       const lines = (line + text).split('\n');
       line = lines.pop();
       this.printed.push(...lines.map((one) => JSON.parse(one)));
-      this.chunks++;
+      this.parts++;
       this.heard?.();
     });
     this.child.stderr.setEncoding('utf8').on('data', (text) => { this.said += text; });
@@ -55,14 +55,23 @@ export class Program {
     return how;
   }
 
-  // Killed as soon as it has printed for the nth time.
-  async killAt(chunks) {
-    const from = this.chunks;
+  // As soon as it has printed for the nth time.
+  async at(n) {
+    const wanted = this.parts + n;
     await new Promise((resolve) => {
-      this.heard = () => { if (this.chunks - from >= chunks) resolve(); };
+      this.heard = () => { if (this.parts >= wanted) resolve(); };
       this.ended.then(resolve);
     });
     this.heard = undefined;
-    return this.kill();
+  }
+
+  // It gets no further than a pipe holds.  A part may be less than a line.
+  async held() {
+    await this.at(2);
+    this.child.stdout.pause();
+  }
+
+  letGo() {
+    this.child.stdout.resume();
   }
 }

@@ -1,22 +1,33 @@
 // Whatever happens to connections, server and programs: what they have printed is what
 // the trail has, each event once.
 import pg from 'pg';
-import { after, ask, backlog, cluster, key, life, proposed, recorded, same, traffic } from './database.mjs';
+import { after, ask, backlog, cluster, ends, key, life, proposed, recorded, same, traffic } from './database.mjs';
 import { Program, names } from './program.mjs';
 import { page } from './page.mjs';
 import { follower } from './follower.mjs';
-import { done, is, note, ok, until } from '../tap.mjs';
+import { done, is, like, note, ok, until } from '../tap.mjs';
 
 const name = process.env.CLUSTER;
 const programs = names.map((each) => new Program(each));
 
-// It has all, or has stored that it has and prints no more, or is no more.
+// What can come only from a program that is there.
+const waitFor = (what, program, condition) =>
+  until(`${program.name}: ${what}`, async () => program.how !== undefined || await condition());
+
+const behind = async (program) => program.cursor === null || (await after(program.cursor)).length > 0;
+
+// Nothing is between printing and storing any more.
+async function idle(listeners = programs) {
+  for (const program of listeners) await waitFor('it has stored its cursor', program, async () => !await behind(program));
+}
+
+// It has all, or has stored that it has and prints no more.
 function enough(program, wanted) {
   let before = -1;
   return async () => {
     const printed = program.events.length;
-    if (printed >= wanted || program.how !== undefined) return true;
-    const stored = program.cursor !== null && (await after(program.cursor)).length === 0;
+    if (printed >= wanted) return true;
+    const stored = !await behind(program);
     const still = stored && printed === before;
     before = stored ? printed : -1;
     return still && program.events.length === printed;
@@ -26,16 +37,8 @@ function enough(program, wanted) {
 async function caughtUp(what, listeners = programs) {
   const wanted = await recorded();
   for (const program of listeners) {
-    await until(what, enough(program, wanted.length));
+    await waitFor(what, program, enough(program, wanted.length));
     same(program.events.map(key), wanted, `${program.name}: ${what}: ${wanted.length} events, each once`);
-  }
-}
-
-// Nothing is between printing and storing any more.
-async function idle(listeners = programs) {
-  for (const program of listeners) {
-    await until(`${program.name} has stored its cursor`, async () =>
-      program.how !== undefined || (program.cursor !== null && (await after(program.cursor)).length === 0));
   }
 }
 
@@ -49,7 +52,7 @@ async function terminate() {
 const connected = () => until('all listen', async () => {
   const [{ n }] = await ask('postgres', `SELECT count(*)::int AS n FROM pg_stat_activity
     WHERE usename = 'listener' AND application_name = 'listen' AND query NOT IN ('', 'LISTEN approval')`);
-  return n === programs.length;
+  return n === programs.filter((program) => program.how === undefined).length;
 });
 
 async function beforeAndAfterTheStart() {
@@ -79,7 +82,7 @@ async function lateCommit() {
 async function terminated() {
   for (let i = 0; i < 3; i++) {
     await connected();
-    const stop = traffic();
+    const stop = await traffic();
     is(await terminate(), programs.length, 'their backends are terminated');
     await connected();
     await stop();
@@ -89,39 +92,35 @@ async function terminated() {
 
 // Nobody rings for who is not connected.
 async function gap() {
-  await ask('postgres', 'ALTER ROLE listener CONNECTION LIMIT 0');
-  await terminate();
-  for (const program of programs) {
-    await until('refused', () => /too many connections/.test(program.said));
+  for (const [away, back, said] of [['CONNECTION LIMIT 0', 'CONNECTION LIMIT -1', /too many connections/], ['NOLOGIN', 'LOGIN', /not permitted to log in/]]) {
+    await ask('postgres', `ALTER ROLE listener ${away}`);
+    await terminate();
+    for (const program of programs) await waitFor('refused', program, () => said.test(program.said));
+    await life();
+    await proposed('acme');
+    await ask('postgres', `ALTER ROLE listener ${back}`);
+    await caughtUp(`what happened while the server said ${said}`);
   }
-  await life();
-  await proposed('acme');
-  await ask('postgres', 'ALTER ROLE listener CONNECTION LIMIT -1');
-  await caughtUp('what happened while they were away');
 }
 
 async function restarted() {
-  const stop = traffic();
-  cluster('stop', name);
-  cluster('start', name, '--fsync', 'off', '--preload');
+  for (const [how, end] of Object.entries(ends)) {
+    const stop = await traffic();
+    await end(name);
+    await cluster('start', name);
+    await connected();
+    await stop();
+    await caughtUp(`through ${how}`);
+  }
+}
+
+async function workerRings() {
+  await cluster('stop', name);
+  await cluster('start', name, '--fsync', 'off', '--preload');
   await connected();
-  is((await stop()).every((lived) => lived > 0), true, 'agents and people were at work all the time');
-  await caughtUp('through a stop and a start');
   is((await ask('postgres', 'SHOW shared_preload_libraries'))[0].shared_preload_libraries, 'approval', 'from here on the worker rings');
   await life();
   await caughtUp('what the worker rang for');
-}
-
-async function crashed() {
-  for (let i = 0; i < 2; i++) {
-    const stop = traffic();
-    await life();
-    cluster('crash', name);
-    cluster('start', name);
-    await connected();
-    await stop();
-    await caughtUp('through a crash');
-  }
 }
 
 async function killed() {
@@ -136,13 +135,13 @@ async function killed() {
 // Two things cannot be done at once: killed between printing and storing, a program
 // prints again, and nothing but, what it had not stored.
 async function killedAtWork() {
-  await backlog(8, 500);
-  await caughtUp('a backlog');
   for (const each of names) {
     const program = new Program(each, `${each}.work`);
     const again = new Set();
-    for (let chunks = 1; chunks <= 4; chunks++) {
-      await program.start().killAt(chunks);
+    for (let parts = 1; parts <= 4; parts++) {
+      program.start();
+      await Promise.race([program.at(parts), idle([program])]);
+      await program.kill();
       const before = new Set(program.events.map(key));
       for (const event of await after(program.cursor)) if (before.has(event)) again.add(event);
     }
@@ -158,6 +157,46 @@ async function killedAtWork() {
   }
 }
 
+// What it has stored does not come again either.
+async function restartedAtWork() {
+  for (const [how, end] of Object.entries(ends)) {
+    const listeners = names.map((each) => new Program(each, `${each}.${how}`));
+    for (const program of listeners) program.start();
+    await Promise.all(listeners.map((program) => program.held()));
+    await end(name);
+    await cluster('start', name);
+    for (const program of listeners) {
+      is([program.events.length > 0, await behind(program)], [true, true], `${program.name} is at work`);
+      program.letGo();
+    }
+    await caughtUp(`a backlog, through ${how}`, listeners);
+    for (const program of listeners) await program.kill();
+  }
+}
+
+// What could not be handled is not stored.
+async function readerGone() {
+  for (const each of names) {
+    const program = new Program(each, `${each}.reader`);
+    [{ cursor_text: program.cursor }] = await ask('listener', "SELECT cursor_text FROM approval.feed('now')");
+    program.start().child.stdout.destroy();
+    const { id } = await proposed();
+    ok(await program.ended > 0, `${each}: who cannot print ends`, program.said);
+    program.start();
+    await waitFor('the event', program, enough(program, 1));
+    is(program.events.map(key), [`${id}/1/proposed`], `${each}: and prints it when it can`);
+    await program.kill();
+  }
+}
+
+async function hopeless() {
+  for (const each of names) {
+    const program = new Program(each, `${each}.stranger`).start('stranger');
+    ok(await program.ended > 0, `${each}: a login without the right ends it`);
+    like(program.said, /permission denied/, `${each}: and it says so`);
+  }
+}
+
 // As of another database: the list anew, and on from there.
 async function resync() {
   const waiting = (await ask('book', 'SELECT id FROM approval.inbox')).map((row) => row.id).sort();
@@ -167,7 +206,7 @@ async function resync() {
       program.cursor = cursor;
       program.printed = [];
       program.start();
-      await until('resync', () => program.resyncs.length > 0);
+      await waitFor('resync', program, () => program.resyncs.length > 0);
       is(program.resyncs.map((line) => line.waiting.map((row) => row.id).sort()), [waiting], `${program.name}: a cursor ${what}: the inbox anew`);
     }
     await idle();
@@ -175,7 +214,7 @@ async function resync() {
     await life();
     const wanted = (await recorded()).filter((event) => !mine.includes(event));
     for (const program of programs) {
-      await until('on', () => program.events.length >= wanted.length);
+      await waitFor('on', program, enough(program, wanted.length));
       same(program.events.map(key), wanted, `${program.name}: and on from there`);
       is(program.resyncs.length, 1, `${program.name}: once`);
     }
@@ -184,7 +223,7 @@ async function resync() {
 
 function harmless() {
   for (const program of programs) {
-    is(program.how === undefined || program.how === 'SIGKILL', true, `${program.name} never ended by itself`);
+    is(program.how, undefined, `${program.name} has not ended`);
     is(program.said.split('\n').filter((line) => !/^(away: .*)?$/.test(line)), [], `${program.name} complained about lost connections only`);
   }
 }
@@ -194,9 +233,15 @@ await lateCommit();
 await terminated();
 await gap();
 await restarted();
-await crashed();
+await workerRings();
+await restarted();
 await killed();
+await backlog(8, 500);
+await caughtUp('a backlog');
 await killedAtWork();
+await restartedAtWork();
+await readerGone();
+await hopeless();
 await resync();
 harmless();
 await follower(name);
