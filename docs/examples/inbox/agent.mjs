@@ -20,7 +20,7 @@ const order = () => `A-${1000 + Math.floor(Math.random() * 9000)}`;
 const stories = [
   () => ({ tool: 'refund', arguments: { order: order(), amount: cents(400), currency: 'EUR', customer: { id: pick(customers) } },
     reason: 'The parcel arrived damaged, and the customer sent photos.' }),
-  () => ({ tool: 'refund', arguments: { order: order(), amount: 2000 + cents(3000), currency: 'EUR', customer: { id: pick(customers), since: 2019 } },
+  () => ({ tool: 'refund', arguments: { order: order(), amount: Math.round(200000 + Math.random() * 300000) / 100, currency: 'EUR', customer: { id: pick(customers), since: 2019 } },
     reason: 'The whole delivery was lost. The carrier confirmed it.' }),
   () => ({ tool: 'send_mail', arguments: { to: 'kim@example.com', subject: 'Your refund', body: 'Dear Kim,\n\nyour refund is on its way.\n\nThe shop' },
     reason: 'The customer asked for a confirmation.' }),
