@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/xact.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -261,7 +262,12 @@ run_admits(Call *call, const char *run_id, const char *conversation_id, const ch
 	Reason		reason;
 
 	if (run == NULL && token == NULL)
+	{
+		/* one that is there, and not to be seen, may be held by somebody */
+		if (IsolationUsesXactSnapshot() && run_find_latest(call->tenant, run_id))
+			errors_raise_serialization();
 		return true;
+	}
 	if (run == NULL)
 	{
 		call_refuse(call, REASON_NOT_FOUND);

@@ -93,6 +93,23 @@ $alice->run("SET statement_timeout = '60 s'");
 	is_stopped('called');
 }
 
+# Without the token nobody proposes in a run that the snapshot does not know.
+for my $level ('REPEATABLE READ', 'SERIALIZABLE')
+{
+	my $run = "new in $level";
+
+	$hung->run("BEGIN ISOLATION LEVEL $level");
+	$hung->run('SELECT count(*) FROM pg_class');
+	held($run);
+	is_stopped($run);
+	is( $hung->query(
+			"SELECT approval.propose('late $level', 'refund', '{}', conversation_id => 'conv', run_id => '$run')"
+		)->sqlstate,
+		'40001',
+		"$level: a run that has begun since is not proposed in");
+	$hung->run('ROLLBACK');
+}
+
 # A tree that is stopped and a list that is decided take requests in one order.
 {
 	my $token = held('tree');
