@@ -57,6 +57,17 @@ end_one(const Call *call, Run *run, RunStatus status, const char *reason)
 	notify_run(call->tenant, run_text(run, RUNC_RUN_ID), run_status_word(status), run_status_word(status));
 }
 
+/* Whoever waits for it is not told by its own channel. */
+static void
+ring_parent(const Call *call, const Run *run)
+{
+	char	   *parent_id = run_text(run, RUNC_PARENT);
+	Run		   *parent = parent_id ? run_find(call->tenant, parent_id, TABLE_NO_LOCK) : NULL;
+
+	if (parent)
+		notify_run(call->tenant, parent_id, "child_ended", run_status_word(run_effective(parent, call->now)));
+}
+
 static bool
 keep_name(TupleTableSlot *slot, void *arg)
 {
@@ -197,6 +208,7 @@ end_run(RunCall *run_call, RunStatus status, const char *reason)
 	call->now = GetCurrentTimestamp();
 	call_force_sync();
 	end_one(call, run_call->run, status, reason);
+	ring_parent(call, run_call->run);
 	foreach(cell, below)
 	{
 		Run		   *run = lfirst(cell);

@@ -39,7 +39,7 @@ RETURNS approval.run
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_release_run';
 REVOKE ALL ON FUNCTION approval.release_run FROM PUBLIC;
 COMMENT ON FUNCTION approval.release_run IS
-'Gives the run back before the lease is over, as a job does that pauses for a decision: it can be claimed at once, and the token is of no more use. The channel of the run rings if none of its calls is open; otherwise their next event does. Required: run_id, token (22004 for NULL). Errors: PT404 not_found, PT409 run_claimed, run_ended, PT410 run_lease_expired, PT422 iteration_limit.';
+'Gives the run back before the lease is over, as a job does that pauses for a decision: it can be claimed at once, and the token is of no more use. The channel of the run rings if none of its calls is open, none of its handles is without a callback and none of its children is live; otherwise their next event does. Required: run_id, token (22004 for NULL). Errors: PT404 not_found, PT409 run_claimed, run_ended, PT410 run_lease_expired, PT422 iteration_limit.';
 
 CREATE FUNCTION approval.next_iteration(
 	run_id pg_catalog.text,

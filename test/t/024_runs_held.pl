@@ -110,6 +110,52 @@ for my $level ('REPEATABLE READ', 'SERIALIZABLE')
 	$hung->run('ROLLBACK');
 }
 
+# A run that waits for a handle or for a child is released without a ring, or
+# whoever is rung up would release it again, and so on; what it waits for rings.
+{
+	my $token = held('bell');
+	my $listener = Wire->new($node, user => 'agent');
+	my $channel =
+	  $listener->run("SELECT approval.channel('run', 'bell')")->value;
+	my $released = sub {
+		$agent->run("SELECT approval.release_run('bell', '$token')");
+		$token =
+		  $agent->run("SELECT token FROM approval.claim_run('bell')")->value;
+	};
+
+	# a listener hears what was committed before its own statement
+	my $heard = sub {
+		$listener->run('SELECT 1');
+		return join ' ',
+		  map { JSON::PP->new->decode($_->[1])->{event} }
+		  $listener->notifications;
+	};
+	$listener->run("LISTEN $channel");
+	$released->();
+	is($heard->(), 'released', 'nothing is open: a release rings');
+	my $secret = $agent->run(
+		"SELECT secret FROM approval.attach_handle('bell', '$token', 'n8n', 'bell')"
+	)->value;
+	$released->();
+	is($heard->(), '', 'a handle is open');
+	$agent->run(
+		"SELECT approval.callback('n8n', 'bell', '$secret', 'failed')");
+	is($heard->(), 'callback', 'its callback rings');
+	$released->();
+	is($heard->(), 'released', 'after it a release does');
+	my $its = held('small', 'bell', $token);
+	$released->();
+	is($heard->(), '', 'a child is live');
+	$agent->run("SELECT approval.complete_run('small', '$its', 'done')");
+	is($heard->(), 'child_ended', 'its end rings');
+	$released->();
+	is($heard->(), 'released', 'after it a release does');
+	held('small again', 'bell', $token);
+	$agent->run("SELECT approval.fail_run('bell', '$token', 'enough')");
+	is($heard->(), 'failed', 'children that end with it say nothing');
+	$listener->close;
+}
+
 # A tree that is stopped and a list that is decided take requests in one order.
 {
 	my $token = held('tree');
