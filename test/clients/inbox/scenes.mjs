@@ -2,6 +2,7 @@
 import { done, is, note } from '../tap.mjs';
 import { Browsers, empty, Inbox, passwords } from './harness.mjs';
 import * as deciding from './scenes/deciding.mjs';
+import * as exact from './scenes/exact.mjs';
 import * as failing from './scenes/failing.mjs';
 import * as hostile from './scenes/hostile.mjs';
 import * as looking from './scenes/looking.mjs';
@@ -16,7 +17,7 @@ const browsers = new Browsers();
 await inbox.begin();
 await browsers.begin(inbox);
 try {
-  for (const scenes of [story, deciding, looking, failing, sessions, hostile, many]) {
+  for (const scenes of [story, deciding, exact, looking, failing, sessions, hostile, many]) {
     for (const [name, scene] of Object.entries(scenes)) {
       if (only.length > 0 && !only.includes(name)) continue;
       note(`scene ${name}`);
