@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { is, ok, until } from '../../tap.mjs';
-import { example, mail, openCard, passwords, raw, row, says } from '../harness.mjs';
+import { example, mail, openCard, passwords, raw, row, says, sql } from '../harness.mjs';
 
 const login = (inbox, name, password) => raw(inbox, 'POST', '/api/login', {
   headers: { origin: inbox.address, 'content-type': 'application/json' }, body: JSON.stringify({ name, password }),
@@ -65,6 +65,29 @@ export async function anotherPassword(inbox, browsers) {
 export async function manyGuessesAtOnce(inbox) {
   const answers = await Promise.all(Array.from({ length: 30 }, () => login(inbox, 'erin', 'guess')));
   is(answers.filter(({ status }) => status === 401).length, 5, 'of thirty guesses at once five are looked at');
+}
+
+// Cursors that are somebody else's, or no cursors at all, and more streams than anybody needs.
+export async function strangeStreams(inbox) {
+  const headers = await signedIn(inbox, 'bob');
+  const asked = async (id) => {
+    const response = await fetch(`${inbox.address}/api/stream`, { headers: { cookie: headers.cookie, 'last-event-id': id } });
+    const reader = response.body.getReader();
+    let text = '';
+    while (!/event: ready/.test(text)) text += Buffer.from((await reader.read()).value).toString();
+    await reader.cancel();
+    return text;
+  };
+  const [{ old }] = await sql('inbox_bridge', "SELECT cursor_text AS old FROM approval.feed('now')");
+  await mail(4, { tenant: 'globex' });
+  await mail(5);
+  ok(/acme/.test(await asked(old)), 'a cursor from elsewhere tells what is the person\'s own');
+  for (const id of [old, '0', '-1', '1'.repeat(5000), 'now', '%00', "'; --"]) ok(!/globex/.test(await asked(id)), `an id of ${id.length} characters tells nothing of others`);
+  const streams = await Promise.all(Array.from({ length: 60 }, () => fetch(`${inbox.address}/api/stream`, { headers: { cookie: headers.cookie } })));
+  is(streams.filter(({ status }) => status === 429).length, 10, 'of sixty streams of one person ten are refused');
+  await raw(inbox, 'POST', '/api/logout', { headers });
+  await Promise.all(streams.map((response) => response.text().catch(() => {})));
+  ok(true, 'and all end with the session');
 }
 
 // Eight tabs of one browser, which opens six connections to a server.
