@@ -156,6 +156,8 @@ export function bridge(config, log) {
         listeners.delete(listener);
       });
       try {
+        // What is caught up with is not to ring as well.
+        await ring();
         // Text that is no cursor is refused by the feed: such a browser begins anew.
         await catchUp(listener, request.headers['last-event-id'] || 'now').catch(async (e) => {
           if (e.code !== '22023') throw e;
