@@ -1,0 +1,89 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App\Agent;
+
+use Illuminate\Database\Connection;
+use Illuminate\Database\Query\Builder;
+
+/** A message of a person and, in the end, the answer: the table "turns". Each is one run. */
+final class Turns
+{
+    public function __construct(private readonly Connection $db)
+    {
+    }
+
+    /** False if the conversation has a turn that has not ended. Dispatches the job that begins it. */
+    public function begin(string $conversation, string $runId, string $message): bool
+    {
+        return $this->db->transaction(function () use ($conversation, $runId, $message) {
+            $turn = ['run_id' => $runId, 'conversation_id' => $conversation, 'message' => $message];
+            if ($this->table()->insertOrIgnore($turn) === 0) {
+                return false;
+            }
+            DriveRun::dispatch($runId, $conversation);
+
+            return true;
+        });
+    }
+
+    /** One job at a time, unless it seems to be lost. */
+    public function wake(string $runId, string $conversation): void
+    {
+        $this->db->transaction(function () use ($runId, $conversation) {
+            $taken = $this->table()->where('run_id', $runId)->whereNull('ended_at')
+                ->whereRaw("(queued_at IS NULL OR queued_at < clock_timestamp() - interval '1 minute')")
+                ->update(['queued_at' => $this->db->raw('clock_timestamp()')]);
+            if ($taken === 1) {
+                DriveRun::dispatch($runId, $conversation);
+            }
+        });
+    }
+
+    /** From here on, whatever changes needs another job. */
+    public function taken(string $runId): void
+    {
+        $this->table()->where('run_id', $runId)->update(['queued_at' => null]);
+    }
+
+    public function message(string $runId): string
+    {
+        return $this->table()->where('run_id', $runId)->value('message');
+    }
+
+    public function end(string $runId, string $status, ?string $answer): void
+    {
+        $this->table()->where('run_id', $runId)->whereNull('ended_at')
+            ->update(['status' => $status, 'answer' => $answer, 'ended_at' => $this->db->raw('clock_timestamp()')]);
+    }
+
+    /** @return list<object> */
+    public function of(string $conversation): array
+    {
+        return $this->table()->where('conversation_id', $conversation)->orderBy('begun_at')
+            ->get(['run_id', 'message', 'status', 'answer'])->all();
+    }
+
+    /**
+     * Those that nobody drives and that wait for no person: new ones, paused ones whose calls are
+     * decided, those whose worker has died, and those whose run was ended by somebody else.
+     *
+     * @return list<object> run_id, conversation_id
+     */
+    public function idle(): array
+    {
+        return $this->db->select(<<<'SQL'
+            SELECT t.run_id, t.conversation_id
+            FROM turns t LEFT JOIN approval.run_list r ON r.run_id = t.run_id
+            WHERE t.ended_at IS NULL AND r.status IS DISTINCT FROM 'awaiting_approval'
+                AND (r.status IS DISTINCT FROM 'running' OR r.lease_until <= clock_timestamp())
+            ORDER BY t.begun_at
+            SQL, [], false);
+    }
+
+    private function table(): Builder
+    {
+        return $this->db->table('turns')->useWritePdo();
+    }
+}

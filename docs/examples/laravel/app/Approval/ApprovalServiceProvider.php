@@ -1,0 +1,34 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App\Approval;
+
+use Illuminate\Contracts\Foundation\Application;
+use Illuminate\Support\ServiceProvider;
+
+/** Which side speaks over which connection: config/approval.php. */
+final class ApprovalServiceProvider extends ServiceProvider
+{
+    public function register(): void
+    {
+        $this->app->singleton(Requester::class, fn () => new Requester($this->verbs('agent')));
+        $this->app->singleton(Approver::class, fn () => new Approver($this->verbs('web')));
+        $this->app->singleton(Executor::class, fn (Application $app) => new Executor(
+            $this->verbs('agent'),
+            new Permits($app['db']->connection(config('approval.connections.agent'))),
+            $app,
+            config('approval.tools'),
+            config('approval.lease')
+        ));
+        $this->app->singleton(Doorbell::class, fn (Application $app) => new Doorbell(
+            $app['db.factory'],
+            config('database.connections.' . config('approval.connections.agent'))
+        ));
+    }
+
+    private function verbs(string $side): Verbs
+    {
+        return new Verbs($this->app['db']->connection(config("approval.connections.{$side}")));
+    }
+}
