@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace App\Approval;
 
 use Illuminate\Contracts\Foundation\Application;
+use Illuminate\Database\Connection;
 use Illuminate\Support\ServiceProvider;
 
 /** Which side speaks over which connection: config/approval.php. */
@@ -12,6 +13,7 @@ final class ApprovalServiceProvider extends ServiceProvider
 {
     public function register(): void
     {
+        Connection::resolverFor('pgsql', static fn (...$arguments) => new GateConnection(...$arguments));
         $this->app->singleton(Requester::class, fn () => new Requester($this->verbs('agent')));
         $this->app->singleton(Approver::class, fn () => new Approver($this->verbs('web')));
         $this->app->singleton(Executor::class, fn (Application $app) => new Executor(
@@ -23,7 +25,8 @@ final class ApprovalServiceProvider extends ServiceProvider
         ));
         $this->app->singleton(Doorbell::class, fn (Application $app) => new Doorbell(
             $app['db.factory'],
-            config('database.connections.' . config('approval.connections.agent'))
+            ['application_name' => 'doorbell']
+                + config('database.connections.' . config('approval.connections.agent'))
         ));
     }
 

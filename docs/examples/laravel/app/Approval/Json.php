@@ -10,8 +10,8 @@ final class Json
     /**
      * JSON text as it came, so that {} stays {}; or a PHP value, encoded.
      *
-     * Text is looked at before it is sent: PostgreSQL's own error for broken JSON quotes it, and
-     * where it says "Lost connection" Laravel would silently run the statement again.
+     * Text is looked at before it is sent: PostgreSQL's own error for broken JSON quotes it, and what an
+     * agent writes does not belong into error texts and logs.
      *
      * @throws \JsonException
      */

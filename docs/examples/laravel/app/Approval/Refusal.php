@@ -13,7 +13,7 @@ use Throwable;
  * An answer of the gate that is not yes. Thrown in a controller it is the HTTP response.
  *
  * It takes the place of Laravel's QueryException, whose message has the bound values in it: tokens
- * would get into logs, and DB::transaction would look for "deadlock detected" in an agent's words.
+ * would get into logs.
  */
 final class Refusal extends RuntimeException
 {

@@ -40,18 +40,22 @@ final class Process
         return new self($handle, $log, proc_get_status($handle)['pid']);
     }
 
-    /** @param list<string> $options */
-    public static function worker(array $options = [], string $artisan = 'artisan'): self
+    /** @param array<string, string> $environment */
+    public static function worker(string $artisan = 'artisan', array $environment = []): self
     {
         return self::start(
-            [PHP_BINARY, $artisan, 'queue:work', '--sleep=0.2', ...$options],
-            ['DB_CONNECTION' => 'agent']
+            [PHP_BINARY, $artisan, 'queue:work', '--sleep=0.2'],
+            $environment + ['DB_CONNECTION' => 'agent']
         );
     }
 
-    public static function listener(string $artisan = 'artisan'): self
+    /** @param int $pause seconds after which it looks without having heard anything */
+    public static function listener(int $pause = 1): self
     {
-        return self::start([PHP_BINARY, $artisan, 'approval:listen', '--pause=1', '-v'], ['DB_CONNECTION' => 'agent']);
+        return self::start(
+            [PHP_BINARY, 'artisan', 'approval:listen', "--pause={$pause}", '-v'],
+            ['DB_CONNECTION' => 'agent']
+        );
     }
 
     public static function webServer(): self
