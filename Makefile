@@ -80,7 +80,7 @@ endif
 
 clean: clean-build
 
-.PHONY: FORCE help deps stage demo inbox test test-versions test-es6-full bench lint format \
+.PHONY: FORCE help deps stage demo inbox test test-n8n test-versions test-es6-full bench lint format \
 	format-check typedefs clean-build
 
 help:
@@ -89,11 +89,12 @@ help:
 	@echo 'make installcheck   pg_regress against a running server that has them installed, as a superuser'
 	@echo 'make deps           installs what is missing (Debian packages)'
 	@echo 'make demo           builds, starts a private server and shows the gate at work'
-	@echo 'make inbox          the same as a page: a live inbox, an agent that asks and an executor that acts'
+	@echo 'make inbox          the same as a page: a live inbox, an agent that asks and an executor that acts (PORT=8765)'
 	@echo 'make test           runs the whole suite on private servers; ONE=NAME runs one piece:'
 	@echo '                    regress, isolation, pgtap, pgtap/FILE, t, t/FILE, vectors, es6, demo, ...'
 	@echo 'make test-versions  the suite on PostgreSQL 17 and 18, each in a chroot that it makes itself (needs root or sudo);'
 	@echo '                    VERSIONS="15 18" says which, ONE=NAME runs one piece'
+	@echo 'make test-n8n       the workflows of docs/examples/n8n in a whole n8n, which it installs (2.9 GB)'
 	@echo 'make test-es6-full  the number formatter against all 100 million published numbers'
 	@echo 'make bench          measures, for 95 minutes; QUICK=1 takes a first look, ONE=NAME runs one part:'
 	@echo '                    lifecycle, hash, scale, doorbell, latency, expire, steps ... (test/bench/README.md)'
@@ -116,13 +117,17 @@ demo:
 	@demo/run
 
 inbox:
-	@demo/inbox
+	@demo/inbox $(if $(PORT),--port $(PORT))
 
 test:
 	@NO_CLIENTS=$(NO_CLIENTS) tools/test $(ONE)
 
 test-versions:
 	@tools/test-versions $(ONE)
+
+test-n8n:
+	@tools/deps build test clients
+	@test/clients/n8n/whole
 
 test-es6-full: all
 	@test/es6/run 100000000

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # A private server for the test of a client; source it as test/clients/NAME/run.
 #
-#   begin_server [--preload] [--set NAME=VALUE]...
+#   [LOGINS=FILE] begin_server [--preload] [--set NAME=VALUE]...
 #
 # makes the cluster client-NAME with the database "shop", which has the
-# extension and the logins of demo/logins.sql, and exports what libpq reads.
+# extension and what FILE makes (demo/logins.sql), and exports what libpq reads.
 # It is gone when the script ends.  What the test is to keep goes to $out.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../../tools/lib.sh"
@@ -27,5 +27,5 @@ begin_server()
 	eval "$(tools/cluster env "$cluster")"
 	psql -Xqc 'CREATE DATABASE shop'
 	export PGDATABASE=shop
-	psql -Xq -v ON_ERROR_STOP=1 -c 'CREATE EXTENSION approval' -f demo/logins.sql >/dev/null
+	psql -Xq -v ON_ERROR_STOP=1 -c 'CREATE EXTENSION approval' -f "${LOGINS:-demo/logins.sql}" >/dev/null
 }

@@ -4,6 +4,8 @@
 
 declare(strict_types=1);
 
+namespace Approval\Tests;
+
 final class Tap
 {
     private static int $number = 0;
@@ -14,7 +16,8 @@ final class Tap
         self::$failed += $good ? 0 : 1;
         printf("%s %d - %s\n", $good ? 'ok' : 'not ok', ++self::$number, str_replace('#', '\\#', $what));
         if (!$good && $told !== null) {
-            printf("# %s\n", substr((string) json_encode($told, JSON_UNESCAPED_SLASHES | JSON_PARTIAL_OUTPUT_ON_ERROR), 0, 4000));
+            $text = (string) json_encode($told, JSON_UNESCAPED_SLASHES | JSON_PARTIAL_OUTPUT_ON_ERROR);
+            printf("# %s\n", substr($text, 0, 4000));
         }
         return $good;
     }

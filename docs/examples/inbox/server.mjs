@@ -43,9 +43,10 @@ async function login(request, response) {
 
 // GET only reads: whoever follows links in mails decides nothing.
 async function get(request, response, url) {
-  const [, , what, id] = url.pathname.split('/');
+  const [, , what, id, more] = url.pathname.split('/');
   const session = signedIn(request);
 
+  if (more !== undefined) throw new Refusal(404, 'not_found');
   if (what === 'session') sendJson(response, 200, shown(session));
   else if (what === 'stream') await stream.stream(request, response, session.person, session.until);
   else if (what === 'recent') sendJson(response, 200, await recent(db, session.person));
@@ -94,14 +95,21 @@ async function answer(request, response) {
 }
 
 const server = createServer(answer);
+server.once('error', (e) => {
+  log(e.code === 'EADDRINUSE' ? `port ${config.port} is in use; INBOX_PORT (make inbox PORT=...) chooses another` : e.message);
+  process.exit(1);
+});
 server.listen(config.port, config.host, () => {
   process.stdout.write(`inbox: http://${config.host}:${server.address().port}/\n`);
 });
 await stream.start();
 const anyway = setInterval(() => stream.readAnyway(), config.readAnyway);
 
+let ending = false;
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {
+    if (ending) return;
+    ending = true;
     clearInterval(anyway);
     server.close();
     await stream.stop();

@@ -1,0 +1,34 @@
+// What a newcomer does: an agent asks, a person approves, it is run.
+import { is, like, ok } from '../../tap.mjs';
+import { openCard, picture, press, says, sql } from '../harness.mjs';
+
+export async function askedApprovedRun(inbox, browsers) {
+  const page = await browsers.person('alice');
+  await says(page, /Nothing waits for you/, '.list');
+  const executor = inbox.program('executor.mjs');
+  const agent = inbox.program('agent.mjs', '--every', '0.1', '--count', '12');
+
+  await page.waitForSelector('.list li >> nth=5');
+  ok(true, 'proposals of the bundled agent arrive by themselves');
+  // One that one person may approve.
+  const [{ id, tenant }] = await sql('inbox_reviewer', `SELECT id::text, tenant FROM approval.inbox
+    WHERE tool IN ('send_mail', 'change_price') OR tool = 'refund' AND approvals_needed = 1 ORDER BY sort_key LIMIT 1`);
+  await openCard(page, id);
+  const summary = await page.locator('.card .scroll h2').innerText();
+  await picture(page, 'card');
+  await press(page, 'approve');
+  const text = await says(page, /Done/);
+  like(text, /What the executor reported/, 'it is run, and the card shows what came of it');
+  await says(page, /asked for this[\s\S]*approved[\s\S]*began to run it[\s\S]*reported what happened/);
+  ok(true, 'and all that happened, in order');
+  is(await page.locator('.card .scroll h2').innerText(), summary, 'it is the same card still');
+  const [run] = await sql('postgres', "SELECT count(*)::int AS n FROM approval.events WHERE tenant = $1 AND request_id = $2 AND kind = 'consumed'", [tenant, id]);
+  is(run.n, 1, 'it was used once');
+
+  await page.click('button:has-text("Recent")');
+  await page.click(`.recent li[data-id="${id}"] .row`);
+  await says(page, /Done/);
+  ok(true, 'what is done can be found again');
+  await inbox.stop('SIGTERM', executor);
+  await inbox.stop('SIGKILL', agent);
+}
