@@ -1,15 +1,5 @@
--- What this example needs beside the extension: its two logins, the policy of its tool, and the
--- tables of the application.  Run it once, as a superuser.
-
--- The worker asks and executes.  No SQL that a model wrote runs over this login.
-CREATE ROLE shop_agent LOGIN;
-GRANT approval_requester, approval_executor TO shop_agent;
-SELECT approval.register_login('shop_agent', 'service', 'service:shop');
-
--- The web server authenticates people, and says who decides.
-CREATE ROLE shop_web LOGIN;
-GRANT approval_approver TO shop_web;
-SELECT approval.register_login('shop_web', 'delegate');
+-- What this example needs beside the extension and the logins of demo/logins.sql: the policy of its
+-- tool, and the tables of the application.  Run it once, as a superuser.
 
 -- The payment system takes an idempotency key, so that a refund whose worker died may be tried again.
 SELECT approval.register_tool('refund', 'action', $$ {
@@ -17,13 +7,14 @@ SELECT approval.register_tool('refund', 'action', $$ {
     "expects": {"order": "string", "amount": "nonnegative"},
     "idempotent": true,
     "max_attempts": 3,
+    "executors": ["executor"],
     "rules": [
         {"condition": "$.amount <= 20", "mode": "auto", "reason": "small refund"},
         {"mode": "review"}
     ]} $$);
 
 CREATE SCHEMA shop;
-GRANT USAGE ON SCHEMA shop TO shop_agent, shop_web;
+GRANT USAGE ON SCHEMA shop TO agent, executor, web;
 SET search_path = shop;
 
 -- A message and its answer.  A conversation has one turn at a time.
@@ -38,8 +29,8 @@ CREATE TABLE turns (
     answer text
 );
 CREATE UNIQUE INDEX ON turns (conversation_id) WHERE ended_at IS NULL;
-GRANT SELECT, INSERT ON turns TO shop_web;
-GRANT SELECT, UPDATE ON turns TO shop_agent;
+GRANT SELECT, INSERT ON turns TO web;
+GRANT SELECT, UPDATE ON turns TO agent;
 
 -- The calls that the model wanted, with their arguments as the text that it wrote.
 CREATE TABLE replies (
@@ -50,16 +41,16 @@ CREATE TABLE replies (
     arguments text NOT NULL,
     UNIQUE (run_id, tool_call_id)
 );
-GRANT SELECT, INSERT ON replies TO shop_agent;
+GRANT SELECT, INSERT ON replies TO agent;
 
--- Permits in use.
+-- Permits in use, for the executor alone.
 CREATE TABLE executions (
     request_id text PRIMARY KEY,
     execution_id text NOT NULL,
     token text NOT NULL,
     given_up text
 );
-GRANT SELECT, INSERT, UPDATE ON executions TO shop_agent;
+GRANT SELECT, INSERT, UPDATE ON executions TO executor;
 
 -- Laravel's own: the queue and the users.
 CREATE TABLE jobs (
@@ -72,11 +63,11 @@ CREATE TABLE jobs (
     created_at integer NOT NULL
 );
 CREATE INDEX ON jobs (queue);
-GRANT SELECT, INSERT ON jobs TO shop_web;
-GRANT SELECT, INSERT, UPDATE, DELETE ON jobs TO shop_agent;
+GRANT SELECT, INSERT ON jobs TO web;
+GRANT SELECT, INSERT, UPDATE, DELETE ON jobs TO agent;
 
 CREATE TABLE users (
     id bigint PRIMARY KEY,
     api_token text NOT NULL UNIQUE
 );
-GRANT SELECT, INSERT, UPDATE ON users TO shop_web;
+GRANT SELECT, INSERT, UPDATE ON users TO web;

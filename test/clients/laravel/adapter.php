@@ -4,6 +4,7 @@
 
 declare(strict_types=1);
 
+use Approval\Tests\Tap;
 use App\Approval\Executor;
 use App\Approval\Json;
 use App\Approval\Requester;
@@ -65,12 +66,14 @@ $found = verbs('replicated')->all('outcomes', ['conversation_id' => $chat]);
 Tap::is(count($found), 3, 'no verb is sent to a read replica');
 
 // As behind PgBouncer in transaction mode.
-config(['database.connections.pooled' => [
-    'options' => [PDO::PGSQL_ATTR_DISABLE_PREPARES => true],
-] + config('database.connections.agent')]);
-$pooled = new Requester(verbs('pooled'));
+foreach (['agent', 'executor'] as $login) {
+    config(["database.connections.pooled {$login}" => [
+        'options' => [PDO::PGSQL_ATTR_DISABLE_PREPARES => true],
+    ] + config("database.connections.{$login}")]);
+}
+$pooled = new Requester(verbs('pooled agent'));
 $request = $pooled->propose($chat, 'call-4', 'refund', '{"order": "x", "amount": 2, "options": {}}');
-$permit = verbs('pooled')->one('consume', [
+$permit = verbs('pooled executor')->one('consume', [
     'id' => $request->id, 'tool' => 'refund', 'arguments' => $request->arguments, 'execution_id' => 'job-1',
 ]);
 Tap::is($permit->arguments, '{"amount":2,"options":{},"order":"x"}', 'without prepared statements it works as well');
@@ -84,15 +87,15 @@ $denied = static function (string $side, string $verb, array $arguments): mixed 
     }
 };
 $seen = ['id' => $request->id, 'seen' => $request->review_hash];
+$proposal = ['tool_call_id' => 'call-5', 'tool' => 'refund', 'arguments' => '{}', 'conversation_id' => $chat];
 Tap::is($denied('agent', 'approve', $seen), ['42501', PDOException::class], 'the connection of the agent cannot approve');
 Tap::is($denied('agent', 'approve', $seen + ['actor' => 'user:7']), ['42501', PDOException::class], 'nor in the name of a user');
-$proposal = ['tool_call_id' => 'call-5', 'tool' => 'refund', 'arguments' => '{}', 'conversation_id' => $chat];
-Tap::is($denied('web', 'propose', $proposal), ['42501', PDOException::class], 'the connection of the web server cannot propose');
-Tap::is(
-    $denied('web', 'consume', ['id' => $request->id, 'tool' => 'refund', 'arguments' => '{}', 'execution_id' => 'x']),
-    ['42501', PDOException::class],
-    'nor consume'
-);
+$use = ['id' => $request->id, 'tool' => 'refund', 'arguments' => '{}', 'execution_id' => 'x'];
+Tap::is($denied('agent', 'consume', $use), ['42501', PDOException::class], 'nor use an approval');
+Tap::is($denied('executor', 'propose', $proposal), ['42501', PDOException::class], 'that of the executor cannot propose');
+Tap::is($denied('executor', 'approve', $seen), ['42501', PDOException::class], 'nor approve');
+Tap::is($denied('web', 'propose', $proposal), ['42501', PDOException::class], 'that of the web server cannot propose');
+Tap::is($denied('web', 'consume', $use), ['42501', PDOException::class], 'nor use an approval');
 is_refusal(
     static fn () => verbs('agent')->one('propose', $proposal + ['requested_by' => 'user:7']),
     403,
@@ -104,10 +107,10 @@ $decision = ['id' => $pending->id, 'seen' => $pending->review_hash];
 Tap::is($denied('web', 'approve', $decision), ['22004', PDOException::class], 'the web server has to name one');
 $approved = verbs('web')->one('approve', $decision + ['actor' => 'user:7']);
 Tap::is([$approved->status, $approved->decided_by], ['approved', 'user:7'], 'and decides in that name');
-foreach (['shop_web', 'shop_agent'] as $login) {
+foreach (['web', 'agent', 'executor'] as $login) {
     $reads = admin()->selectOne(
         "SELECT has_table_privilege(?, 'shop.executions', 'SELECT') AS may",
         [$login]
     );
-    Tap::is($reads->may, $login === 'shop_agent', "{$login} and the tokens of permits");
+    Tap::is($reads->may, $login === 'executor', "{$login} and the tokens of permits");
 }

@@ -4,6 +4,7 @@
 
 declare(strict_types=1);
 
+use Approval\Tests\Tap;
 use App\Approval\Refusal;
 use App\Approval\Verbs;
 use Illuminate\Database\Connection;

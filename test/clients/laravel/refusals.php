@@ -4,6 +4,7 @@
 
 declare(strict_types=1);
 
+use Approval\Tests\Tap;
 use App\Approval\Approver;
 use App\Approval\Refusal;
 use App\Approval\Requester;
@@ -17,7 +18,7 @@ use Illuminate\Support\Facades\Route;
 $requester = app(Requester::class);
 $chat = fresh('refusals');
 $nobody = '01M8QAE7RGTXH2572N071M90XX';
-$consume = static fn (object $request, string $arguments) => verbs('agent')->one('consume', [
+$consume = static fn (object $request, string $arguments) => verbs('executor')->one('consume', [
     'id' => $request->id, 'tool' => $request->tool, 'arguments' => $arguments, 'execution_id' => 'job-1',
 ]);
 
@@ -36,7 +37,7 @@ $mismatch = refused(static fn () => $consume($small, '{"order": "A-1", "amount":
 Tap::is([$mismatch->status, $mismatch->reason], [412, 'hash_mismatch'], 'another amount: 412 hash_mismatch');
 Tap::is($mismatch->told('differs'), ['$.amount'], 'and DETAIL says where');
 is_refusal(
-    static fn () => DB::connection('agent')->transaction(static fn () => $consume($small, $small->arguments), 3),
+    static fn () => DB::connection('executor')->transaction(static fn () => $consume($small, $small->arguments), 3),
     422,
     'commit_first',
     'consume in DB::transaction'

@@ -5,6 +5,7 @@
 
 declare(strict_types=1);
 
+use Approval\Tests\Tap;
 use App\Approval\GateConnection;
 use App\Approval\Refusal;
 use App\Approval\Requester;
@@ -31,7 +32,7 @@ Connection::resolverFor('pgsql', static fn (...$arguments) => new PostgresConnec
 config(['database.connections.stock' => config('database.connections.agent')]);
 DB::connection('stock');
 Connection::resolverFor('pgsql', static fn (...$arguments) => new GateConnection(...$arguments));
-$reconnects = ['agent' => 0, 'web' => 0, 'stock' => 0];
+$reconnects = ['agent' => 0, 'executor' => 0, 'web' => 0, 'stock' => 0];
 foreach (array_keys($reconnects) as $name) {
     DB::connection($name)->setReconnector(static function (Connection $connection) use (&$reconnects, $name) {
         $reconnects[$name]++;
@@ -77,7 +78,7 @@ foreach ([...$lost, ...$deadlock] as $phrase) {
         $found['in a transaction'][] = [$reason, ...$attempts($side, $do)];
         $found['outside'][] = [$reason, refused($do)->reason ?? null];
     }
-    $found['outside'][] = ['hash_mismatch', refused(static fn () => verbs('agent')->one('consume', [
+    $found['outside'][] = ['hash_mismatch', refused(static fn () => verbs('executor')->one('consume', [
         'id' => $request->id, 'tool' => $id, 'arguments' => "{\"{$phrase}\": 1}", 'execution_id' => $phrase, 'server' => $id,
         'resource' => $phrase,
     ]))->reason ?? null];
@@ -86,7 +87,7 @@ $others = array_filter($found['in a transaction'], static fn (array $row) => $ro
 Tap::is($others, [], count($found['in a transaction']) . ' refusals in DB::transaction(…, 5) are one attempt each');
 $others = array_filter($found['outside'], static fn (array $row) => $row[0] !== $row[1]);
 Tap::is($others, [], count($found['outside']) . ' refusals outside are what they are');
-Tap::is([$reconnects['agent'], $reconnects['web']], [0, 0], 'and none of them makes Laravel connect again');
+Tap::is([$reconnects['agent'], $reconnects['executor'], $reconnects['web']], [0, 0, 0], 'and none of them makes Laravel connect again');
 
 // Past the adapter, by hand: broken JSON is PostgreSQL's own error, and it quotes.
 $byHand = static fn (string $connection, string $arguments, string $chat = '') => DB::connection($connection)->select(

@@ -2,6 +2,7 @@
 
 declare(strict_types=1);
 
+use Approval\Tests\Tap;
 use Illuminate\Contracts\Console\Kernel;
 
 require __DIR__ . '/../tap.php';

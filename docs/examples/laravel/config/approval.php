@@ -3,10 +3,11 @@
 declare(strict_types=1);
 
 return [
-    // Which connection of config/database.php speaks for which side.
+    // Which connection of config/database.php asks, which acts, and which decides.
     'connections' => [
-        'agent' => 'agent',
-        'web' => 'web',
+        'requester' => 'agent',
+        'executor' => 'executor',
+        'approver' => 'web',
     ],
 
     // What the executor can run, by the name that is approved.

@@ -16,20 +16,27 @@ $server = [
 ];
 
 return [
-    // What this process is. A worker does not need the password of "web", nor a web server that of "agent".
+    // What this process is. A worker has no password of "web", and a web server none of the other two.
     'default' => env('DB_CONNECTION', 'web'),
 
     'connections' => [
-        // Asks and executes: requester and executor.
+        // The side of the agent: it asks ...
         'agent' => [
-            'username' => env('DB_AGENT_USERNAME', 'shop_agent'),
+            'username' => env('DB_AGENT_USERNAME', 'agent'),
             'password' => env('DB_AGENT_PASSWORD', ''),
             'application_name' => 'agent',
         ] + $server,
 
-        // Decides in the name of the users it has authenticated: approver, and delegate.
+        // ... and acts. A login of its own, so that the one that asked can never use an approval.
+        'executor' => [
+            'username' => env('DB_EXECUTOR_USERNAME', 'executor'),
+            'password' => env('DB_EXECUTOR_PASSWORD', ''),
+            'application_name' => 'executor',
+        ] + $server,
+
+        // The side of the people. It decides in the name of the users it has authenticated.
         'web' => [
-            'username' => env('DB_WEB_USERNAME', 'shop_web'),
+            'username' => env('DB_WEB_USERNAME', 'web'),
             'password' => env('DB_WEB_PASSWORD', ''),
             'application_name' => 'web',
         ] + $server,

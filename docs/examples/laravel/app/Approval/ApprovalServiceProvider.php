@@ -14,11 +14,11 @@ final class ApprovalServiceProvider extends ServiceProvider
     public function register(): void
     {
         Connection::resolverFor('pgsql', static fn (...$arguments) => new GateConnection(...$arguments));
-        $this->app->singleton(Requester::class, fn () => new Requester($this->verbs('agent')));
-        $this->app->singleton(Approver::class, fn () => new Approver($this->verbs('web')));
+        $this->app->singleton(Requester::class, fn () => new Requester($this->verbs('requester')));
+        $this->app->singleton(Approver::class, fn () => new Approver($this->verbs('approver')));
         $this->app->singleton(Executor::class, fn (Application $app) => new Executor(
-            $this->verbs('agent'),
-            new Permits($app['db']->connection(config('approval.connections.agent'))),
+            $this->verbs('executor'),
+            new Permits($app['db']->connection(config('approval.connections.executor'))),
             $app,
             config('approval.tools'),
             config('approval.lease')
@@ -26,7 +26,7 @@ final class ApprovalServiceProvider extends ServiceProvider
         $this->app->singleton(Doorbell::class, fn (Application $app) => new Doorbell(
             $app['db.factory'],
             ['application_name' => 'doorbell']
-                + config('database.connections.' . config('approval.connections.agent'))
+                + config('database.connections.' . config('approval.connections.requester'))
         ));
     }
 
