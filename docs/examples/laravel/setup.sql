@@ -22,6 +22,7 @@ CREATE TABLE turns (
     run_id text PRIMARY KEY,
     conversation_id text NOT NULL,
     message text NOT NULL,
+    asked_by text NOT NULL,
     begun_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     queued_at timestamptz DEFAULT clock_timestamp(),
     ended_at timestamptz,

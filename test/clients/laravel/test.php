@@ -10,8 +10,13 @@ require __DIR__ . '/../../../docs/examples/laravel/bootstrap/autoload.php';
 $app = require __DIR__ . '/../../../docs/examples/laravel/bootstrap/app.php';
 $app->make(Kernel::class)->bootstrap();
 
+// Whoever ends this test ends what it has started.
+pcntl_async_signals(true);
+pcntl_signal(SIGINT, static fn () => exit(130));
+pcntl_signal(SIGTERM, static fn () => exit(143));
+
 require __DIR__ . '/lib.php';
-foreach (['adapter', 'refusals', 'retries'] as $part) {
+foreach (['adapter', 'refusals', 'retries', 'endpoint', 'shipping'] as $part) {
     printf("# %s\n", $part);
     require __DIR__ . "/{$part}.php";
 }

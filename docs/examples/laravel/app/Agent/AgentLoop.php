@@ -36,7 +36,7 @@ final class AgentLoop
         try {
             $this->goOn($run);
         } catch (Throwable $e) {
-            $this->letGo($run);
+            $this->giveBack($run);
             throw $e;
         }
     }
@@ -103,9 +103,10 @@ final class AgentLoop
      */
     private function step(HeldRun $run, array $calls): bool
     {
+        $turn = $this->turns->find($run->id);
         $wanted = $this->replies->unproposed($run->id, $calls);
         if ($wanted === []) {
-            $reply = $this->model->reply($this->turns->message($run->id), $calls);
+            $reply = $this->model->reply($turn->message, $calls);
             if ($reply->answer !== null) {
                 $run->complete($reply->answer);
 
@@ -115,15 +116,15 @@ final class AgentLoop
             $wanted = $reply->calls;
         }
 
-        return $this->propose($run, $wanted);
+        return $this->propose($run, $wanted, $turn->asked_by);
     }
 
     /** @param list<Call> $wanted */
-    private function propose(HeldRun $run, array $wanted): bool
+    private function propose(HeldRun $run, array $wanted, string $onBehalfOf): bool
     {
         foreach ($wanted as $call) {
             try {
-                $run->propose($call);
+                $run->propose($call, $onBehalfOf);
             } catch (Refusal $refusal) {
                 if (str_starts_with($refusal->reason, 'run_')) {
                     throw $refusal;
@@ -156,9 +157,11 @@ final class AgentLoop
         }
     }
 
-    private function letGo(HeldRun $run): void
+    /** For the next attempt of the queue, which takes its time: a release rings, and nobody is to hurry. */
+    private function giveBack(HeldRun $run): void
     {
         try {
+            $this->turns->retried($run->id);
             $run->release();
         } catch (Throwable $e) {
             // The lease lets go of it.

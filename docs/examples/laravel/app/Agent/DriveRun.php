@@ -18,8 +18,8 @@ final class DriveRun implements ShouldQueue
 
     public int $tries = 5;
 
-    /** @var list<int> seconds */
-    public array $backoff = [1, 5, 15, 60];
+    /** @var list<int> seconds; less than what Turns::wake takes for lost */
+    public array $backoff = [1, 5, 15, 30];
 
     public function __construct(public readonly string $runId, public readonly string $conversation)
     {

@@ -18,9 +18,10 @@ final class HeldRun
     ) {
     }
 
-    public function propose(Call $call): object
+    public function propose(Call $call, string $onBehalfOf): object
     {
         return $this->requester->propose($this->conversation, $call->id, $call->tool, $call->arguments, [
+            'on_behalf_of' => $onBehalfOf,
             'run_id' => $this->id,
             'run_token' => $this->token,
         ]);

@@ -15,10 +15,15 @@ final class Turns
     }
 
     /** False if the conversation has a turn that has not ended. Dispatches the job that begins it. */
-    public function begin(string $conversation, string $runId, string $message): bool
+    public function begin(string $conversation, string $runId, string $message, string $askedBy): bool
     {
-        return $this->db->transaction(function () use ($conversation, $runId, $message) {
-            $turn = ['run_id' => $runId, 'conversation_id' => $conversation, 'message' => $message];
+        return $this->db->transaction(function () use ($conversation, $runId, $message, $askedBy) {
+            $turn = [
+                'run_id' => $runId,
+                'conversation_id' => $conversation,
+                'message' => $message,
+                'asked_by' => $askedBy,
+            ];
             if ($this->table()->insertOrIgnore($turn) === 0) {
                 return false;
             }
@@ -41,15 +46,21 @@ final class Turns
         });
     }
 
+    /** A job is on its way, because the queue tries it again. */
+    public function retried(string $runId): void
+    {
+        $this->table()->where('run_id', $runId)->update(['queued_at' => $this->db->raw('clock_timestamp()')]);
+    }
+
     /** From here on, whatever changes needs another job. */
     public function taken(string $runId): void
     {
         $this->table()->where('run_id', $runId)->update(['queued_at' => null]);
     }
 
-    public function message(string $runId): string
+    public function find(string $runId): object
     {
-        return $this->table()->where('run_id', $runId)->value('message');
+        return $this->table()->where('run_id', $runId)->first(['message', 'asked_by']);
     }
 
     public function end(string $runId, string $status, ?string $answer): void

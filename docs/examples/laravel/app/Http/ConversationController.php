@@ -29,7 +29,7 @@ final class ConversationController
         $body = json_decode($request->getContent());
         $members = $body instanceof stdClass ? array_keys(get_object_vars($body)) : [];
         if ($members === ['message'] && is_string($body->message) && trim($body->message) !== '') {
-            return $this->say($conversation, $body->message);
+            return $this->say($request, $conversation, $body->message);
         }
         if (in_array('decisions', $members, true) && array_diff($members, ['decisions', 'seen_set']) === []) {
             return $this->decide($request, $conversation, $body->seen_set ?? null);
@@ -53,7 +53,7 @@ final class ConversationController
         return $this->answer(200, ['decided' => json_decode($attempt->request)] + $this->waiting($conversation));
     }
 
-    private function say(string $conversation, string $message): JsonResponse
+    private function say(Request $request, string $conversation, string $message): JsonResponse
     {
         $waiting = $this->waiting($conversation);
         if ($waiting['pending'] !== []) {
@@ -61,7 +61,7 @@ final class ConversationController
         }
         $runId = (string) Str::uuid();
 
-        return $this->turns->begin($conversation, $runId, $message)
+        return $this->turns->begin($conversation, $runId, $message, "user:{$request->user()->id}")
             ? $this->answer(202, ['run_id' => $runId])
             : $this->answer(409, ['reason' => 'run_conflict', 'hint' => 'The last message is being worked on.']);
     }
@@ -77,6 +77,7 @@ final class ConversationController
                 'tool' => $call->tool,
                 'summary' => $call->summary,
                 'arguments' => json_decode($call->arguments),
+                'on_behalf_of' => $call->on_behalf_of,
                 'seen' => $call->review_hash,
                 'expires_at' => $call->expires_at,
             ], $pending),

@@ -22,13 +22,13 @@ final class Browser
         return new self($base, $token);
     }
 
-    /** @return array{int, mixed} status and body */
+    /** @return array{int, mixed, string} status, body, and that as the text that came */
     public function get(string $conversation): array
     {
         return $this->send($conversation, ['method' => 'GET']);
     }
 
-    /** @return array{int, mixed} status and body */
+    /** @return array{int, mixed, string} status, body, and that as the text that came */
     public function post(string $conversation, string|array $body): array
     {
         return $this->send($conversation, [
@@ -50,6 +50,6 @@ final class Browser
         );
         preg_match('#^HTTP/\S+ (\d+)#', $http_response_header[0] ?? '', $status);
 
-        return [(int) ($status[1] ?? 0), json_decode((string) $body)];
+        return [(int) ($status[1] ?? 0), json_decode((string) $body), (string) $body];
     }
 }
