@@ -5,8 +5,11 @@
 declare(strict_types=1);
 
 use Approval\Tests\Tap;
+use App\Agent\Turns;
+use App\Approval\Approver;
 use App\Approval\Refusal;
 use App\Approval\Verbs;
+use App\Testing\Wait;
 use Illuminate\Database\Connection;
 use Illuminate\Support\Facades\Artisan;
 use Illuminate\Support\Facades\DB;
@@ -77,4 +80,30 @@ function events(string $chat, string $kind): int
             WHERE h.conversation_id = ? AND a.kind = ?',
         [$chat, $kind]
     )->n;
+}
+
+// As the endpoint does it.
+function say(string $chat, string $message): string
+{
+    $run = fresh('run');
+    app(Turns::class)->begin($chat, $run, $message, 'user:7');
+
+    return $run;
+}
+
+function waits(string $chat, int $calls): void
+{
+    Wait::until("{$calls} calls that wait", static fn () => count(app(Approver::class)->pending($chat)) === $calls);
+}
+
+function approve_all(string $chat): void
+{
+    $approver = app(Approver::class);
+    $seen = $approver->pending($chat)[0]->seen_set;
+    Tap::is($approver->decideAll($chat, '{"decisions": {"*": true}}', 8, $seen)->ok, true, 'all of it is approved');
+}
+
+function ended(string $chat): string
+{
+    return Wait::until("the end of {$chat}", static fn () => turn_of($chat)->status);
 }

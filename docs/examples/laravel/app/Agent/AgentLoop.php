@@ -65,20 +65,11 @@ final class AgentLoop
 
     private function goOn(HeldRun $run): void
     {
+        $turn = $this->turns->find($run->id);
         do {
             $this->execute($run);
-            $calls = $run->calls();
-            if (in_array(true, array_column($calls, 'stop'), true)) {
-                $run->stop('A reviewer said stop.');
-                break;
-            }
-            $open = $run->calls(openOnly: true);
-            if ($open !== []) {
-                $this->pause($run, $open);
-
-                return;
-            }
-        } while ($run->iterate() && $this->step($run, $calls));
+            $wanted = $this->wanted($run, $turn->message);
+        } while ($wanted !== [] && $this->propose($run, $wanted, $turn->asked_by));
         $this->settle($run->id);
     }
 
@@ -97,26 +88,44 @@ final class AgentLoop
         }
     }
 
-    /**
-     * @param list<object> $calls
-     * @return bool false once the run has ended
-     */
-    private function step(HeldRun $run, array $calls): bool
+    /** @return list<Call> what is to be proposed; nothing once the run waits, or has ended */
+    private function wanted(HeldRun $run, string $message): array
     {
-        $turn = $this->turns->find($run->id);
-        $wanted = $this->replies->unproposed($run->id, $calls);
-        if ($wanted === []) {
-            $reply = $this->model->reply($turn->message, $calls);
-            if ($reply->answer !== null) {
-                $run->complete($reply->answer);
+        $calls = $run->calls();
+        if (in_array(true, array_column($calls, 'stop'), true)) {
+            $run->stop('A reviewer said stop.');
 
-                return false;
-            }
-            $this->replies->save($run->id, $reply);
-            $wanted = $reply->calls;
+            return [];
+        }
+        // A worker may have died between two of them, and a person is to see them all.
+        $rest = $this->replies->unproposed($run->id, $calls);
+        if ($rest !== []) {
+            return $rest;
+        }
+        $open = $run->calls(openOnly: true);
+        if ($open !== []) {
+            $this->pause($run, $open);
+
+            return [];
         }
 
-        return $this->propose($run, $wanted, $turn->asked_by);
+        return $run->iterate() ? $this->ask($run, $message, $calls) : [];
+    }
+
+    /**
+     * @param list<object> $calls
+     * @return list<Call> nothing with an answer, which ends the run
+     */
+    private function ask(HeldRun $run, string $message, array $calls): array
+    {
+        $reply = $this->model->reply($message, $calls);
+        if ($reply->answer !== null) {
+            $run->complete($reply->answer);
+        } else {
+            $this->replies->save($run->id, $reply);
+        }
+
+        return $reply->calls;
     }
 
     /** @param list<Call> $wanted */

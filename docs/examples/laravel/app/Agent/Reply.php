@@ -17,8 +17,8 @@ final class Reply
         return new self($text, []);
     }
 
-    public static function calls(Call ...$calls): self
+    public static function calls(Call $first, Call ...$more): self
     {
-        return new self(null, array_values($calls));
+        return new self(null, [$first, ...array_values($more)]);
     }
 }
