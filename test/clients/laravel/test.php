@@ -16,7 +16,7 @@ pcntl_signal(SIGINT, static fn () => exit(130));
 pcntl_signal(SIGTERM, static fn () => exit(143));
 
 require __DIR__ . '/lib.php';
-foreach (['adapter', 'refusals', 'retries', 'endpoint', 'killed', 'shipping'] as $part) {
+foreach (['adapter', 'refusals', 'retries', 'endpoint', 'listener', 'killed', 'shipping'] as $part) {
     printf("# %s\n", $part);
     require __DIR__ . "/{$part}.php";
 }

@@ -29,11 +29,8 @@ final class ListenCommand extends Command
                 break;
             }
             $this->line($why, null, 'v');
-            try {
+            if ($why !== 'lost') {
                 $this->look($turns, $requester, $executor);
-            } catch (Throwable $e) {
-                // The database is away; the next ring looks again.
-                report($e);
             }
         }
 
@@ -42,6 +39,16 @@ final class ListenCommand extends Command
 
     /** All of it, whatever rang: a notification that was missed is made up for. */
     private function look(Turns $turns, Requester $requester, Executor $executor): void
+    {
+        try {
+            $this->wake($turns, $requester, $executor);
+        } catch (Throwable $e) {
+            // The next ring looks again.
+            report($e);
+        }
+    }
+
+    private function wake(Turns $turns, Requester $requester, Executor $executor): void
     {
         foreach ($turns->idle() as $turn) {
             $open = $requester->outcomes($turn->conversation_id, $turn->run_id, openOnly: true);

@@ -76,6 +76,11 @@ final class Process
         return is_resource($this->handle) && proc_get_status($this->handle)['running'];
     }
 
+    public function signal(int $signal): void
+    {
+        proc_terminate($this->handle, $signal);
+    }
+
     /** -9: it gets no chance to tidy up. */
     public function kill(): void
     {
