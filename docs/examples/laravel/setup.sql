@@ -25,6 +25,7 @@ CREATE TABLE turns (
     asked_by text NOT NULL,
     begun_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     queued_at timestamptz DEFAULT clock_timestamp(),
+    paused_at timestamptz,
     ended_at timestamptz,
     status text,
     answer text

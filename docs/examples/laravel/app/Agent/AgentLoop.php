@@ -160,6 +160,7 @@ final class AgentLoop
     private function pause(HeldRun $run, array $open): void
     {
         $this->events->dispatch(new RunPaused($run->id, $run->conversation));
+        $this->turns->paused($run->id);
         $run->release();
         if ($run->calls(openOnly: true) != $open) {
             $this->turns->wake($run->id, $run->conversation);

@@ -51,12 +51,17 @@ final class ListenCommand extends Command
     private function wake(Turns $turns, Requester $requester, Executor $executor): void
     {
         foreach ($turns->idle() as $turn) {
-            $open = $requester->outcomes($turn->conversation_id, $turn->run_id, openOnly: true);
-            // One that others are at, the executor or whoever reconciles, rings when it is settled.
-            $ours = array_filter($open, $executor->concerns(...));
-            if ($open === [] || $ours !== []) {
+            if ($turn->paused_at === null || $this->canGoOn($turn, $requester, $executor)) {
                 $turns->wake($turn->run_id, $turn->conversation_id);
             }
         }
+    }
+
+    /** A call that others are at, an executor or whoever reconciles, rings when it is settled. */
+    private function canGoOn(object $turn, Requester $requester, Executor $executor): bool
+    {
+        $open = $requester->outcomes($turn->conversation_id, $turn->run_id, openOnly: true);
+
+        return $open === [] || array_filter($open, $executor->concerns(...)) !== [];
     }
 }

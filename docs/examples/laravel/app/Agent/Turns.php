@@ -55,7 +55,13 @@ final class Turns
     /** From here on, whatever changes needs another job. */
     public function taken(string $runId): void
     {
-        $this->table()->where('run_id', $runId)->update(['queued_at' => null]);
+        $this->table()->where('run_id', $runId)->update(['queued_at' => null, 'paused_at' => null]);
+    }
+
+    /** All that the model wanted is proposed, and what is open is for others. */
+    public function paused(string $runId): void
+    {
+        $this->table()->where('run_id', $runId)->update(['paused_at' => $this->db->raw('clock_timestamp()')]);
     }
 
     public function find(string $runId): object
@@ -80,15 +86,16 @@ final class Turns
      * Those that nobody drives and that wait for no person: new ones, paused ones whose calls are
      * decided, those whose worker has died, and those whose run was ended by somebody else.
      *
-     * @return list<object> run_id, conversation_id
+     * @return list<object> run_id, conversation_id, paused_at
      */
     public function idle(): array
     {
         return $this->db->select(<<<'SQL'
-            SELECT t.run_id, t.conversation_id
+            SELECT t.run_id, t.conversation_id, t.paused_at
             FROM turns t LEFT JOIN approval.run_list r ON r.run_id = t.run_id
-            WHERE t.ended_at IS NULL AND r.status IS DISTINCT FROM 'awaiting_approval'
-                AND (r.status IS DISTINCT FROM 'running' OR r.lease_until <= clock_timestamp())
+            WHERE t.ended_at IS NULL
+                AND (t.paused_at IS NULL OR r.status IS DISTINCT FROM 'awaiting_approval')
+                AND (r.status IN ('running', 'awaiting_approval') AND r.lease_until > clock_timestamp()) IS NOT TRUE
             ORDER BY t.begun_at
             SQL, [], false);
     }
