@@ -1,9 +1,11 @@
 <?php
 
-// artisan, in a process that kills itself (-9) at the point that DIE_AT names.
+// artisan, in a process that kills itself (-9) at the point that DIE_AT names, or whose model is out of order.
 
 declare(strict_types=1);
 
+use App\Agent\Model;
+use App\Agent\Reply;
 use App\Agent\RunPaused;
 use App\Payments\Payments;
 use Illuminate\Contracts\Console\Kernel;
@@ -38,6 +40,24 @@ $app->extend(Payments::class, static fn (Payments $payments) => new class ($paym
         ($this->after ?? static fn () => null)();
 
         return $answer;
+    }
+});
+
+// "no model": it throws, twice.
+$app->extend(Model::class, static fn (Model $model) => new class ($model, $at === 'no model') implements Model {
+    private static int $calls = 0;
+
+    public function __construct(private readonly Model $model, private readonly bool $broken)
+    {
+    }
+
+    public function reply(string $message, array $outcomes): Reply
+    {
+        if ($this->broken && self::$calls++ < 2) {
+            throw new RuntimeException('the model is away');
+        }
+
+        return $this->model->reply($message, $outcomes);
     }
 });
 

@@ -112,3 +112,14 @@ Tap::is(count(payments($chat)), 2, 'are no more payments');
 $said = implode(array_map(static fn (Process $worker) => $worker->said(), $workers));
 Tap::ok(!str_contains($said, 'Failed'), 'and no job has failed', $said);
 
+
+// A model that is away. The listener runs, and leaves the pace to the queue.
+$chat = fresh('away');
+$run = say($chat, $two($chat));
+$broken = $worker(__DIR__ . '/dying-artisan.php', ['DIE_AT' => 'no model']);
+waits($chat, 2);
+Tap::is(substr_count($broken->said(), 'Failed'), 0, 'an attempt that breaks off is not the end of the job');
+$state = admin()->selectOne('SELECT iterations FROM approval.run_list WHERE run_id = ?', [$run]);
+Tap::is($state->iterations, 3, 'each attempt is a round, and nobody has made any others');
+approve_all($chat);
+Tap::is([ended($chat), $once($chat)], ['completed', [2, 2, 2]], 'and the run is driven to its end');
