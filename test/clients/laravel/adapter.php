@@ -17,8 +17,16 @@ $chat = fresh('adapter');
 $text = '{"order": "' . $chat . '", "amount": 1.5, "options": {}, "lines": [], "deep": {"a": [{}]}}';
 $request = $requester->propose($chat, 'call-1', 'refund', $text);
 Tap::is($request->status, 'approved', 'a small refund is approved by policy');
-Tap::is($request->arguments, '{"amount":1.5,"deep":{"a":[{}]},"lines":[],"options":{},"order":"' . $chat . '"}', 'and {} stays {}');
-Tap::is($requester->propose($chat, 'call-1', 'refund', $text)->id, $request->id, 'proposed again it is the same request');
+Tap::is(
+    $request->arguments,
+    '{"amount":1.5,"deep":{"a":[{}]},"lines":[],"options":{},"order":"' . $chat . '"}',
+    'and {} stays {}'
+);
+Tap::is(
+    $requester->propose($chat, 'call-1', 'refund', $text)->id,
+    $request->id,
+    'proposed again it is the same request'
+);
 
 $executor = app(Executor::class);
 [$call] = $requester->outcomes($chat, openOnly: true);
@@ -27,7 +35,11 @@ Tap::is($executor->run($call), null, 'it consumes, runs and reports');
 [$payment] = payments($chat);
 Tap::is($payment->body, $request->arguments, 'the payment system got the text of the permit');
 [$done] = $requester->outcomes($chat);
-Tap::is([$done->outcome, $done->result], ['succeeded', "{\"refund\":\"{$payment->refund}\"}"], 'the result stands in outcomes');
+Tap::is(
+    [$done->outcome, $done->result],
+    ['succeeded', "{\"refund\":\"{$payment->refund}\"}"],
+    'the result stands in outcomes'
+);
 Tap::is($executor->run($call)?->reason, 'already_consumed', 'a second run of the same call is refused');
 Tap::is(count(payments($chat)), 1, 'and the payment system hears nothing of it');
 
@@ -88,11 +100,23 @@ $denied = static function (string $side, string $verb, array $arguments): mixed 
 };
 $seen = ['id' => $request->id, 'seen' => $request->review_hash];
 $proposal = ['tool_call_id' => 'call-5', 'tool' => 'refund', 'arguments' => '{}', 'conversation_id' => $chat];
-Tap::is($denied('agent', 'approve', $seen), ['42501', PDOException::class], 'the connection of the agent cannot approve');
-Tap::is($denied('agent', 'approve', $seen + ['actor' => 'user:7']), ['42501', PDOException::class], 'nor in the name of a user');
+Tap::is(
+    $denied('agent', 'approve', $seen),
+    ['42501', PDOException::class],
+    'the connection of the agent cannot approve'
+);
+Tap::is(
+    $denied('agent', 'approve', $seen + ['actor' => 'user:7']),
+    ['42501', PDOException::class],
+    'nor in the name of a user'
+);
 $use = ['id' => $request->id, 'tool' => 'refund', 'arguments' => '{}', 'execution_id' => 'x'];
 Tap::is($denied('agent', 'consume', $use), ['42501', PDOException::class], 'nor use an approval');
-Tap::is($denied('executor', 'propose', $proposal), ['42501', PDOException::class], 'that of the executor cannot propose');
+Tap::is(
+    $denied('executor', 'propose', $proposal),
+    ['42501', PDOException::class],
+    'that of the executor cannot propose'
+);
 Tap::is($denied('executor', 'approve', $seen), ['42501', PDOException::class], 'nor approve');
 Tap::is($denied('web', 'propose', $proposal), ['42501', PDOException::class], 'that of the web server cannot propose');
 Tap::is($denied('web', 'consume', $use), ['42501', PDOException::class], 'nor use an approval');

@@ -29,7 +29,8 @@ $app['events']->listen(RunPaused::class, static fn () => $at !== 'paused' || $di
 // The name of a verb: its answer has arrived, and nothing has been made of it.
 DB::listen(static fn (QueryExecuted $query) => !str_contains($query->sql, "approval.{$at}(") || $die());
 // "paid": money has moved, and nobody knows.
-$app->extend(Payments::class, static fn (Payments $payments) => new class ($payments, $at === 'paid' ? $die : null) implements Payments {
+$after = $at === 'paid' ? $die : null;
+$app->extend(Payments::class, static fn (Payments $real) => new class ($real, $after) implements Payments {
     public function __construct(private readonly Payments $payments, private readonly ?Closure $after)
     {
     }

@@ -44,7 +44,11 @@ Tap::ok(
     '{} is shown as {}, and [] as []',
     $text
 );
-Tap::is($page->pending[0]->summary, 'refund: Refund 900 for order "A-1" with {"lines":[],"options":{}}', 'and what will happen');
+Tap::is(
+    $page->pending[0]->summary,
+    'refund: Refund 900 for order "A-1" with {"lines":[],"options":{}}',
+    'and what will happen'
+);
 Tap::is($page->seen_set, $approver->pending($chat)[0]->seen_set, 'and the digest of the list');
 Tap::is($seven->get(fresh('nothing'))[2], '{"turns":[],"pending":[],"seen_set":null}', 'or that there is nothing');
 
@@ -52,15 +56,20 @@ Tap::is($seven->get(fresh('nothing'))[2], '{"turns":[],"pending":[],"seen_set":n
 foreach (['', 'nonsense'] as $token) {
     $stranger = Browser::at($server, $token);
     foreach ([$stranger->get($chat), $stranger->post($chat, '{"decisions": {"*": false}}')] as [$status, $body]) {
-        Tap::is([$status, $body->message ?? null], [401, 'Unauthenticated.'], "with the token '{$token}' it is 401, as JSON");
+        Tap::is(
+            [$status, $body->message ?? null],
+            [401, 'Unauthenticated.'],
+            "with the token '{$token}' it is 401, as JSON"
+        );
     }
 }
 
 // What is not one of the two.
 foreach (
     [
-        '', '{', '[]', '{}', '"decisions"', '{"message": ""}', '{"message": "  "}', '{"message": 1}', '{"message": null}',
-        '{"message": "x", "decisions": {"*": false}}', '{"decisions": {"*": false}, "actor": "user:9"}', '{"seen_set": null}',
+        '', '{', '[]', '{}', '"decisions"', '{"message": ""}', '{"message": "  "}', '{"message": 1}',
+        '{"message": null}', '{"message": "x", "decisions": {"*": false}}', '{"seen_set": null}',
+        '{"decisions": {"*": false}, "actor": "user:9"}',
         '{"decisions": {"*": true}, "seen_set": 1}', '{"decisions": {"*": true}, "seen_set": "zz"}',
     ] as $body
 ) {
@@ -84,7 +93,8 @@ foreach (
 }
 
 // A mismatch.
-foreach (['{"call-1": true}' => ['call-2'], '{"call-1": true, "call-2": true, "call-3": true}' => []] as $map => $missing) {
+$mismatches = ['{"call-1": true}' => ['call-2'], '{"call-1": true, "call-2": true, "call-3": true}' => []];
+foreach ($mismatches as $map => $missing) {
     [$status, $answer] = $decide($chat, $map);
     Tap::is([$status, $answer->reason], [409, 'decisions_mismatch'], "the map {$map} is 409");
     Tap::is(
@@ -94,9 +104,17 @@ foreach (['{"call-1": true}' => ['call-2'], '{"call-1": true, "call-2": true, "c
     );
     Tap::is($answer->seen_set, $page->seen_set, 'and the digest of the list');
 }
-Tap::is($seven->post($chat, '{"decisions": {"call-1": true, "call-2": true}}')[0], 403, 'who has asked does not approve');
+Tap::is(
+    $seven->post($chat, '{"decisions": {"call-1": true, "call-2": true}}')[0],
+    403,
+    'who has asked does not approve'
+);
 [$status, $answer] = $eight->post($chat, '{"message": "and now?"}');
-Tap::is([$status, $answer->reason, count($answer->pending)], [409, 'run_paused', 2], 'a message waits until all is decided');
+Tap::is(
+    [$status, $answer->reason, count($answer->pending)],
+    [409, 'run_paused', 2],
+    'a message waits until all is decided'
+);
 Tap::is(
     $found($chat),
     [['call-1', 'pending', null], ['call-2', 'pending', null]],
@@ -106,7 +124,11 @@ Tap::is(
 // Each kind of decision.
 [$status, $answer] = $decide($chat, '{"call-1": true, "call-2": false}');
 Tap::is([$status, $answer->pending], [200, []], 'true and false');
-Tap::is($found($chat), [['call-1', 'approved', 'user:8'], ['call-2', 'rejected', 'user:8']], 'approve and reject, in the name of the user');
+Tap::is(
+    $found($chat),
+    [['call-1', 'approved', 'user:8'], ['call-2', 'rejected', 'user:8']],
+    'approve and reject, in the name of the user'
+);
 Tap::is($requester->outcomes($chat)[1]->stop, true, 'without a text, the loop stops');
 
 $chat = $ask($two);
@@ -114,8 +136,16 @@ $edited = '{"order": "A-2", "amount": 90.0, "options": {}, "lines": [{}], "note"
 [$status] = $decide($chat, '{"call-1": {"action": "reject", "result": " Not this one. "}, '
     . "\"call-2\": {\"action\": \"edit\", \"arguments\": {$edited}}}");
 [$rejected, $approved] = $requester->outcomes($chat);
-Tap::is([$status, $rejected->status, $approved->status], [200, 'rejected', 'approved'], 'reject with a result, and edit');
-Tap::is([$rejected->denial, $rejected->stop], [' Not this one. ', false], 'the text is for the model, as it was written');
+Tap::is(
+    [$status, $rejected->status, $approved->status],
+    [200, 'rejected', 'approved'],
+    'reject with a result, and edit'
+);
+Tap::is(
+    [$rejected->denial, $rejected->stop],
+    [' Not this one. ', false],
+    'the text is for the model, as it was written'
+);
 Tap::is(
     $approved->arguments,
     '{"amount":90,"lines":[{}],"note":"é ","options":{},"order":"A-2"}',
@@ -138,12 +168,17 @@ Tap::is($all($approver->pending($chat)[0]->seen_set)[0], 200, 'with the list as 
 Tap::is(array_column($found($chat), 1), ['approved', 'approved', 'approved'], 'all of it');
 
 $chat = $ask($two + ['call-3' => $large('A-3')]);
-$map = '{"call-2": {"action": "edit", "arguments": {"order": "A-2", "amount": 1}}, "*": {"action": "reject", "result": "No."}}';
+$map = '{"call-2": {"action": "edit", "arguments": {"order": "A-2", "amount": 1}},
+    "*": {"action": "reject", "result": "No."}}';
 Tap::is($decide($chat, $map)[0], 200, 'one by name, and "*" for the rest');
 Tap::is(array_column($found($chat), 1), ['rejected', 'approved', 'rejected'], 'each as it says');
 
 // Again, and too late.
 [$status, $answer] = $decide($chat, $map);
-Tap::is([$status, array_unique(array_column($answer->decided, 'answer'))], [200, ['unchanged']], 'the same map again changes nothing');
+Tap::is(
+    [$status, array_unique(array_column($answer->decided, 'answer'))],
+    [200, ['unchanged']],
+    'the same map again changes nothing'
+);
 [$status, $answer] = $decide($chat, '{"call-1": true, "call-2": true, "call-3": true}');
 Tap::is([$status, $answer->decided[0]->decided_by], [409, 'user:8'], 'another one is 409, and says who was first');

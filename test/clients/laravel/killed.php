@@ -21,7 +21,10 @@ $two = static fn (string $chat) => implode("\n", [
     "refund {\"order\": \"{$chat}-1\", \"amount\": 100}",
     "refund {\"order\": \"{$chat}-2\", \"amount\": 200}",
 ]);
-$once = static fn (string $chat) => array_map(static fn (string $kind) => events($chat, $kind), ['proposed', 'approved', 'consumed']);
+$once = static fn (string $chat) => array_map(
+    static fn (string $kind) => events($chat, $kind),
+    ['proposed', 'approved', 'consumed']
+);
 $refunds = static fn (string $chat) => count(array_unique(array_column(payments($chat), 'key')));
 
 // A worker of its own that dies there, and has said so.
@@ -51,7 +54,11 @@ foreach ($before as $point => $what) {
     waits($chat, 2);
     Tap::is(payments($chat), [], 'another one goes on; nothing is run before somebody has looked');
     approve_all($chat);
-    Tap::is([ended($chat), $once($chat), $refunds($chat)], ['completed', [2, 2, 2], 2], 'decided once, consumed once, run once');
+    Tap::is(
+        [ended($chat), $once($chat), $refunds($chat)],
+        ['completed', [2, 2, 2], 2],
+        'decided once, consumed once, run once'
+    );
     $next->kill();
 }
 
@@ -70,7 +77,11 @@ foreach ($after as $point => [$asked, $what]) {
     approve_all($chat);
     $kill($chat, $point, $what);
     $next = $worker();
-    Tap::is([ended($chat), $once($chat), $refunds($chat)], ['completed', [2, 2, 2], 2], 'decided once, consumed once, two refunds');
+    Tap::is(
+        [ended($chat), $once($chat), $refunds($chat)],
+        ['completed', [2, 2, 2], 2],
+        'decided once, consumed once, two refunds'
+    );
     Tap::ok(count(payments($chat)) >= $asked, "for which the payment system was asked {$asked} times", payments($chat));
     $next->kill();
 }
@@ -90,8 +101,17 @@ $lost = Wait::until('an unknown outcome', static fn () => admin()->selectOne(
 ));
 Wait::until('the other call', static fn () => $refunds($chat) === 1);
 Tap::is(turn_of($chat)->status, null, 'the outcome is unknown, and the run waits for a person');
-verbs('web')->one('reconcile', ['id' => $lost->id, 'outcome' => 'failed', 'note' => 'nothing has moved', 'actor' => 'user:8']);
-Tap::is([ended($chat), $once($chat), $refunds($chat)], ['completed', [2, 2, 2], 1], 'who looks, and says what happened');
+verbs('web')->one('reconcile', [
+    'id' => $lost->id,
+    'outcome' => 'failed',
+    'note' => 'nothing has moved',
+    'actor' => 'user:8',
+]);
+Tap::is(
+    [ended($chat), $once($chat), $refunds($chat)],
+    ['completed', [2, 2, 2], 1],
+    'who looks, and says what happened'
+);
 $next->kill();
 
 // A queue that delivers twenty times, to three workers.
@@ -107,7 +127,8 @@ for ($i = 0; $i < 10; $i++) {
     DriveRun::dispatch($run, $chat);
 }
 Tap::is([ended($chat), $once($chat)], ['completed', [2, 2, 2]], 'twenty more deliveries of a job');
-Wait::until('the last job', static fn () => admin()->table('jobs')->where('payload', 'like', "%{$run}%")->doesntExist());
+$jobs = admin()->table('jobs')->where('payload', 'like', "%{$run}%");
+Wait::until('the last job', static fn () => $jobs->doesntExist());
 Tap::is(count(payments($chat)), 2, 'are no more payments');
 $said = implode(array_map(static fn (Process $worker) => $worker->said(), $workers));
 Tap::ok(!str_contains($said, 'Failed'), 'and no job has failed', $said);

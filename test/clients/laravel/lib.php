@@ -14,11 +14,6 @@ use Illuminate\Database\Connection;
 use Illuminate\Support\Facades\Artisan;
 use Illuminate\Support\Facades\DB;
 
-config(['database.connections.admin' => [
-    'username' => getenv('PGUSER'),
-    'application_name' => 'admin',
-] + config('database.connections.agent')]);
-
 // Looks on, and does what an administrator would.
 function admin(): Connection
 {

@@ -16,7 +16,8 @@ $backends = static fn () => array_column(admin()->select(
 ), 'pid');
 $refund = static fn (string $chat) => "refund {\"order\": \"{$chat}\", \"amount\": 50}";
 $paused = static fn (string $chat) => Wait::until('a run that nobody holds', static fn () => admin()->selectOne(
-    'SELECT 1 AS yes FROM approval.run_list WHERE conversation_id = ? AND iterations = 1 AND lease_until <= clock_timestamp()',
+    'SELECT 1 AS yes FROM approval.run_list
+        WHERE conversation_id = ? AND iterations = 1 AND lease_until <= clock_timestamp()',
     [$chat]
 ));
 
@@ -38,7 +39,7 @@ $worker->kill();
 $listener->signal(SIGSTOP);
 $old = $backends();
 Tap::ok(count($old) >= 2, 'the listener has its connections', $old);
-admin()->select('SELECT pg_terminate_backend(pid, 60000) FROM unnest(string_to_array(?, \',\')::int[]) pid', [implode(',', $old)]);
+admin()->select('SELECT pg_terminate_backend(pid, 60000) FROM unnest(?::int[]) pid', ['{' . implode(',', $old) . '}']);
 Tap::is(array_intersect($backends(), $old), [], 'all of them are terminated');
 approve_all($chat);
 $connected = $heard('connected');
@@ -46,7 +47,11 @@ $listener->signal(SIGCONT);
 Wait::until('a new connection', static fn () => $heard('connected') > $connected);
 Tap::ok($heard('lost') >= 1, 'it knows that it was deaf', $listener->said());
 $worker = Process::worker();
-Tap::is([ended($chat), count(payments($chat))], ['completed', 1], 'what it has missed is found after the reconnect, and run once');
+Tap::is(
+    [ended($chat), count(payments($chat))],
+    ['completed', 1],
+    'what it has missed is found after the reconnect, and run once'
+);
 $chat = fresh('again');
 say($chat, $refund($chat));
 waits($chat, 1);

@@ -25,7 +25,7 @@ $consume = static fn (object $request, string $arguments) => verbs('executor')->
 $small = $requester->propose($chat, 'small', 'refund', '{"order": "A-1", "amount": 3}');
 $large = $requester->propose($chat, 'large', 'refund', '{"order": "A-2", "amount": 300}');
 
-is_refusal(static fn () => $requester->cancel($nobody, 'it is not there'), 404, 'not_found', 'an id that does not exist');
+is_refusal(static fn () => $requester->cancel($nobody, 'it is away'), 404, 'not_found', 'an id that does not exist');
 is_refusal(
     static fn () => $requester->propose($chat, 'small', 'refund', '{"order": "A-1", "amount": 4}'),
     409,
@@ -52,7 +52,11 @@ is_refusal(static fn () => $requester->propose($chat, 'list', 'refund', '[1]'), 
 $claim = static fn (int $user) => verbs('web')->one('claim', ['id' => $large->id, 'actor' => "user:{$user}"]);
 $claim(7);
 $claimed = refused(static fn () => $claim(8));
-Tap::is([$claimed->status, $claimed->told('claimed_by')], [423, 'user:7'], 'claimed by somebody else: 423, and by whom');
+Tap::is(
+    [$claimed->status, $claimed->told('claimed_by')],
+    [423, 'user:7'],
+    'claimed by somebody else: 423, and by whom'
+);
 
 admin()->select("SELECT approval.register_tool('quick', 'action', '{\"default_mode\": \"auto\", \"use_within\": 1}')");
 $quick = $requester->propose($chat, 'quick', 'quick', '{}');
@@ -63,7 +67,8 @@ admin()->statement('ALTER SYSTEM SET approval.quota_conversation = 1');
 admin()->select('SELECT pg_reload_conf()');
 $crowd = fresh('crowd');
 $quota = Wait::until('the quota', static function () use ($requester, $crowd) {
-    $refusal = refused(static fn () => $requester->propose($crowd, fresh('call'), 'refund', ['order' => 'x', 'amount' => 99]));
+    $arguments = ['order' => 'x', 'amount' => 99];
+    $refusal = refused(static fn () => $requester->propose($crowd, fresh('call'), 'refund', $arguments));
 
     return $refusal instanceof Refusal ? $refusal : null;
 });
@@ -83,7 +88,11 @@ Tap::is(json_decode($answer->getContent())->reason, 'tool_call_conflict', 'and s
 
 // The words before DETAIL are translated by libpq.
 $pdo = new PDOException('SQLSTATE[PT409]: …');
-$pdo->errorInfo = ['PT409', 7, "FEHLER:  so nicht\nDÉTAIL :  {\"sqlstate\":\"PT409\",\"reason\":\"run_claimed\"}\nTIPP:  warten"];
+$pdo->errorInfo = [
+    'PT409',
+    7,
+    "FEHLER:  so nicht\nDÉTAIL :  {\"sqlstate\":\"PT409\",\"reason\":\"run_claimed\"}\nTIPP:  warten",
+];
 (new ReflectionProperty(Exception::class, 'code'))->setValue($pdo, 'PT409');
 Tap::is(Refusal::of(new QueryException('SELECT', [], $pdo))?->reason, 'run_claimed', 'DETAIL is found in any language');
 
@@ -94,7 +103,10 @@ $secret = $requester->claimRun($run, 'the test', '1 hour')->token;
 $requester->failRun($run, $secret, 'it ends here');
 $refusal = refused(static fn () => $requester->nextIteration($run, $secret));
 Tap::is($refusal->reason, 'run_ended', 'a run that has ended');
-Tap::ok(!str_contains((string) $refusal, substr($secret, 0, 12)), 'no token stands in the exception, nor in those before it');
+Tap::ok(
+    !str_contains((string) $refusal, substr($secret, 0, 12)),
+    'no token stands in the exception, nor in those before it'
+);
 try {
     DB::connection('agent')->select('SELECT * FROM approval.next_iteration(?, ?)', [$run, $secret]);
     Tap::ok(false, 'it does not come to that');

@@ -18,14 +18,18 @@ use Illuminate\Support\Facades\DB;
 
 // The phrases, from the framework itself.
 $phrases = static function (string $trait): array {
-    preg_match_all("/^ +'([^']+)',$/m", (string) file_get_contents((new ReflectionClass($trait))->getFileName()), $found);
+    $source = (string) file_get_contents((new ReflectionClass($trait))->getFileName());
+    preg_match_all("/^ +'([^']+)',$/m", $source, $found);
 
     return $found[1];
 };
 $lost = $phrases(DetectsLostConnections::class);
 $deadlock = $phrases(DetectsConcurrencyErrors::class);
 Tap::ok(in_array('Lost connection', $lost, true) && count($lost) > 20, count($lost) . ' phrases of a lost connection');
-Tap::ok(in_array('deadlock detected', $deadlock, true) && count($deadlock) > 5, count($deadlock) . ' phrases of a deadlock');
+Tap::ok(
+    in_array('deadlock detected', $deadlock, true) && count($deadlock) > 5,
+    count($deadlock) . ' phrases of a deadlock'
+);
 
 // Each silent retry begins with a new connection. "stock" is Laravel's own class, to see that the test can tell.
 Connection::resolverFor('pgsql', static fn (...$arguments) => new PostgresConnection(...$arguments));
@@ -66,7 +70,13 @@ foreach ([...$lost, ...$deadlock] as $phrase) {
     verbs('web')->one('approve', ['id' => $request->id, 'seen' => $request->review_hash, 'actor' => $id]);
     $hostile = [
         'tool_call_conflict' => ['agent', static fn () => $propose('x')],
-        'not_canonical' => ['agent', static fn () => $requester->propose($chat, 'n', $id, "{\"{$phrase}\": 9007199254740993}", $more)],
+        'not_canonical' => ['agent', static fn () => $requester->propose(
+            $chat,
+            'n',
+            $id,
+            "{\"{$phrase}\": 9007199254740993}",
+            $more
+        )],
         'already_decided' => ['web', static fn () => verbs('web')->one('approve', [
             'id' => $request->id, 'seen' => $request->review_hash, 'actor' => "another {$id}",
         ])],
@@ -79,15 +89,19 @@ foreach ([...$lost, ...$deadlock] as $phrase) {
         $found['outside'][] = [$reason, refused($do)->reason ?? null];
     }
     $found['outside'][] = ['hash_mismatch', refused(static fn () => verbs('executor')->one('consume', [
-        'id' => $request->id, 'tool' => $id, 'arguments' => "{\"{$phrase}\": 1}", 'execution_id' => $phrase, 'server' => $id,
-        'resource' => $phrase,
+        'id' => $request->id, 'tool' => $id, 'arguments' => "{\"{$phrase}\": 1}", 'execution_id' => $phrase,
+        'server' => $id, 'resource' => $phrase,
     ]))->reason ?? null];
 }
 $others = array_filter($found['in a transaction'], static fn (array $row) => $row !== [$row[0], 1, $row[0]]);
 Tap::is($others, [], count($found['in a transaction']) . ' refusals in DB::transaction(…, 5) are one attempt each');
 $others = array_filter($found['outside'], static fn (array $row) => $row[0] !== $row[1]);
 Tap::is($others, [], count($found['outside']) . ' refusals outside are what they are');
-Tap::is([$reconnects['agent'], $reconnects['executor'], $reconnects['web']], [0, 0, 0], 'and none of them makes Laravel connect again');
+Tap::is(
+    [$reconnects['agent'], $reconnects['executor'], $reconnects['web']],
+    [0, 0, 0],
+    'and none of them makes Laravel connect again'
+);
 
 // Past the adapter, by hand: broken JSON is PostgreSQL's own error, and it quotes.
 $byHand = static fn (string $connection, string $arguments, string $chat = '') => DB::connection($connection)->select(
@@ -141,10 +155,17 @@ $found = $attempts('agent', static function () use ($request, $requester, &$othe
     }
     $requester->cancel($request->id, 'too late');
 });
-Tap::is($found, [2, 'already_decided'], 'a serialization failure (40001) is another attempt, which gets the recorded answer');
+Tap::is(
+    $found,
+    [2, 'already_decided'],
+    'a serialization failure (40001) is another attempt, which gets the recorded answer'
+);
 
 // And a connection that is really lost is made again, as Laravel does.
 $pid = static fn () => DB::connection('agent')->selectOne('SELECT pg_backend_pid() AS pid')->pid;
 $before = $pid();
 admin()->select('SELECT pg_terminate_backend(?, 60000)', [$before]);
-Tap::ok($requester->outcomes(fresh('chat')) === [] && $pid() !== $before, 'a connection that is really lost is made again');
+Tap::ok(
+    $requester->outcomes(fresh('chat')) === [] && $pid() !== $before,
+    'a connection that is really lost is made again'
+);

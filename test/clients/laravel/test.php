@@ -16,6 +16,10 @@ pcntl_signal(SIGINT, static fn () => exit(130));
 pcntl_signal(SIGTERM, static fn () => exit(143));
 
 require __DIR__ . '/lib.php';
+config(['database.connections.admin' => [
+    'username' => getenv('PGUSER'),
+    'application_name' => 'admin',
+] + config('database.connections.agent')]);
 foreach (['adapter', 'refusals', 'retries', 'endpoint', 'listener', 'killed', 'shipping'] as $part) {
     printf("# %s\n", $part);
     require __DIR__ . "/{$part}.php";
