@@ -132,6 +132,7 @@ Wait::until('the last job', static fn () => $jobs->doesntExist());
 Tap::is(count(payments($chat)), 2, 'are no more payments');
 $said = implode(array_map(static fn (Process $worker) => $worker->said(), $workers));
 Tap::ok(!str_contains($said, 'Failed'), 'and no job has failed', $said);
+array_map(static fn (Process $worker) => $worker->kill(), $workers);
 
 
 // A model that is away. The listener runs, and leaves the pace to the queue.
