@@ -1,0 +1,64 @@
+<?php
+
+// artisan, in a process that kills itself (-9) at the point that DIE_AT names, or whose model is out of order.
+
+declare(strict_types=1);
+
+use App\Agent\Model;
+use App\Agent\Reply;
+use App\Agent\RunPaused;
+use App\Payments\Payments;
+use Illuminate\Contracts\Console\Kernel;
+use Illuminate\Database\Events\QueryExecuted;
+use Illuminate\Support\Facades\DB;
+use Symfony\Component\Console\Input\ArgvInput;
+use Symfony\Component\Console\Output\ConsoleOutput;
+
+require __DIR__ . '/../../../docs/examples/laravel/bootstrap/autoload.php';
+$app = require __DIR__ . '/../../../docs/examples/laravel/bootstrap/app.php';
+$kernel = $app->make(Kernel::class);
+$kernel->bootstrap();
+
+$at = (string) getenv('DIE_AT');
+$die = static function () use ($at): void {
+    echo "dies at {$at}\n";
+    posix_kill(getmypid(), SIGKILL);
+};
+// "paused": it holds the run, and knows that it has to wait.
+$app['events']->listen(RunPaused::class, static fn () => $at !== 'paused' || $die());
+// The name of a verb: its answer has arrived, and nothing has been made of it.
+DB::listen(static fn (QueryExecuted $query) => !str_contains($query->sql, "approval.{$at}(") || $die());
+// "paid": money has moved, and nobody knows.
+$after = $at === 'paid' ? $die : null;
+$app->extend(Payments::class, static fn (Payments $real) => new class ($real, $after) implements Payments {
+    public function __construct(private readonly Payments $payments, private readonly ?Closure $after)
+    {
+    }
+
+    public function refund(string $body, string $idempotencyKey): string
+    {
+        $answer = $this->payments->refund($body, $idempotencyKey);
+        ($this->after ?? static fn () => null)();
+
+        return $answer;
+    }
+});
+
+// "no model": it throws, whatever is asked.
+$app->extend(Model::class, static fn (Model $model) => new class ($model, $at === 'no model') implements Model {
+    public function __construct(private readonly Model $model, private readonly bool $broken)
+    {
+    }
+
+    public function reply(string $message, array $outcomes): Reply
+    {
+        return $this->broken
+            ? throw new RuntimeException('the model is away')
+            : $this->model->reply($message, $outcomes);
+    }
+});
+
+$input = new ArgvInput();
+$status = $kernel->handle($input, new ConsoleOutput());
+$kernel->terminate($input, $status);
+exit($status);
