@@ -2,7 +2,7 @@
 -- tool, and the tables of the application.  Run it once, as a superuser.
 
 -- The payment system takes an idempotency key, so that a refund whose worker died may be tried again.
-SELECT approval.register_tool('refund', 'action', $$ {
+SELECT verb FROM approval.register_tool('refund', 'action', $$ {
     "summary_template": "Refund {amount} for order {order}",
     "expects": {"order": "string", "amount": "nonnegative"},
     "idempotent": true,

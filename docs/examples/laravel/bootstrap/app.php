@@ -12,8 +12,8 @@ use Illuminate\Foundation\Application;
 
 $app = new Application(dirname(__DIR__));
 
-// Nothing is written where the code is.
-$storage = getenv('SHOP_STORAGE') ?: sys_get_temp_dir() . '/approval-laravel-' . posix_geteuid();
+// Nobody else may write there: what is cached in it is run.
+$storage = getenv('SHOP_STORAGE') ?: dirname(__DIR__) . '/storage';
 foreach (['cache', 'logs', 'framework/cache'] as $directory) {
     if (!is_dir("{$storage}/{$directory}")) {
         mkdir("{$storage}/{$directory}", 0700, true);
