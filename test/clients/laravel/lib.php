@@ -91,11 +91,17 @@ function waits(string $chat, int $calls): void
     Wait::until("{$calls} calls that wait", static fn () => count(app(Approver::class)->pending($chat)) === $calls);
 }
 
-function approve_all(string $chat): void
+function decide_all(string $chat, string $rest): bool
 {
     $approver = app(Approver::class);
     $seen = $approver->pending($chat)[0]->seen_set;
-    Tap::is($approver->decideAll($chat, '{"decisions": {"*": true}}', 8, $seen)->ok, true, 'all of it is approved');
+
+    return $approver->decideAll($chat, "{\"decisions\": {\"*\": {$rest}}}", 8, $seen)->ok;
+}
+
+function approve_all(string $chat): void
+{
+    Tap::is(decide_all($chat, 'true'), true, 'all of it is approved');
 }
 
 function ended(string $chat): string
