@@ -10,7 +10,10 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
+#include "catalog/pg_type.h"
 #include "utils/builtins.h"
+#include "utils/snapmgr.h"
 
 #include "args.h"
 #include "notify.h"
@@ -20,6 +23,13 @@
 
 PG_FUNCTION_INFO_V1(approval_claim_run);
 PG_FUNCTION_INFO_V1(approval_release_run);
+
+static Statement select_open_handle = {
+	.sql = "SELECT FROM approval.handles h WHERE h.tenant OPERATOR(pg_catalog.=) $1"
+	" AND h.run_id OPERATOR(pg_catalog.=) $2 AND h.answered_at IS NULL LIMIT 1",
+	.nparams = 2,
+	.types = {TEXTOID, TEXTOID},
+};
 
 static bool
 leased(const Run *run, TimestampTz now)
@@ -86,9 +96,51 @@ approval_claim_run(PG_FUNCTION_ARGS)
 	return run_answer(&run_call);
 }
 
+static bool
+no_live(TupleTableSlot *slot, void *arg)
+{
+	bool	   *live = arg;
+	Run			run;
+
+	slot_getallattrs(slot);
+	run_of_slot(&run, slot);
+	*live = run_status_live(run.status);
+	return !*live;
+}
+
+static bool
+has_live_child(const Run *run)
+{
+	Relation	runs = table_of_ours(OWN_RUNS, AccessShareLock);
+	Datum		keys[2];
+	bool		live = false;
+
+	keys[0] = run->values[RUNC_TENANT];
+	keys[1] = run->values[RUNC_RUN_ID];
+	table_visit(runs, OWN_RUNS_CHILDREN, keys, 2, GetLatestSnapshot(), no_live, &live);
+	table_close(runs, NoLock);
+	return live;
+}
+
+/* In the latest snapshot, as everything that a release looks at. */
+static bool
+has_open_handle(const Run *run)
+{
+	Datum		values[2];
+	uint64		rows;
+
+	values[0] = run->values[RUNC_TENANT];
+	values[1] = run->values[RUNC_RUN_ID];
+	PushActiveSnapshot(GetLatestSnapshot());
+	rows = store_read(&select_open_handle, values, NULL);
+	PopActiveSnapshot();
+	return rows > 0;
+}
+
 /*
- * Whoever comes could go on at once.  While a call is open there is nothing to do
- * but to release the run again; its next event rings.
+ * Whoever comes could go on at once.  While a call, a handle or a run below it is
+ * open there is nothing to do but to release the run again, and the next event of
+ * that one rings.
  */
 static bool
 may_go_on(const Run *run, TimestampTz now)
@@ -97,7 +149,7 @@ may_go_on(const Run *run, TimestampTz now)
 
 	run_begin_open(&open);
 	run_add_open(run, &open);
-	return open.count == 0 && open.executing == 0;
+	return open.count == 0 && open.executing == 0 && !has_open_handle(run) && !has_live_child(run);
 }
 
 /* release_run(run_id, token, tenant): the next one need not wait for the lease. */

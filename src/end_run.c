@@ -17,7 +17,9 @@
 #include "args.h"
 #include "blank.h"
 #include "end_run.h"
+#include "event.h"
 #include "notify.h"
+#include "row.h"
 #include "secret.h"
 #include "step.h"
 
@@ -55,6 +57,17 @@ end_one(const Call *call, Run *run, RunStatus status, const char *reason)
 	notify_run(call->tenant, run_text(run, RUNC_RUN_ID), run_status_word(status), run_status_word(status));
 }
 
+/* Whoever waits for it is not told by its own channel. */
+static void
+ring_parent(const Call *call, const Run *run)
+{
+	char	   *parent_id = run_text(run, RUNC_PARENT);
+	Run		   *parent = parent_id ? run_find(call->tenant, parent_id, TABLE_NO_LOCK) : NULL;
+
+	if (parent)
+		notify_run(call->tenant, parent_id, "child_ended", run_status_word(run_effective(parent, call->now)));
+}
+
 static bool
 keep_name(TupleTableSlot *slot, void *arg)
 {
@@ -68,15 +81,31 @@ keep_name(TupleTableSlot *slot, void *arg)
 	return true;
 }
 
+static Run *
+lock_one_below(RunCall *run_call, const char *run_id)
+{
+	const char *tenant = run_call->call.tenant;
+	Run		   *run;
+
+	while ((run = run_find(tenant, run_id, run_call->soon ? TABLE_LOCK_SKIP : TABLE_LOCK_WAIT)) == NULL)
+	{
+		if (!run_call->soon || run_find(tenant, run_id, TABLE_NO_LOCK) == NULL)
+			errors_raise_serialization();
+		run_wait(run_call, "a transaction that works on a run below it is open");
+	}
+	return run;
+}
+
 /*
  * The live runs below it, locked level by level, so that a run always is before
  * those below it.  One that has been started since the snapshot of this
  * transaction is for a new transaction to end.
  */
 static List *
-lock_below(const Call *call, const char *run_id)
+lock_below(RunCall *run_call)
 {
-	List	   *above = list_make1(pstrdup(run_id));
+	const Call *call = &run_call->call;
+	List	   *above = list_make1(pstrdup(run_call->run_id));
 	List	   *locked = NIL;
 	Relation	runs = table_of_ours(OWN_RUNS, AccessShareLock);
 
@@ -94,18 +123,63 @@ lock_below(const Call *call, const char *run_id)
 		}
 		foreach(cell, below)
 		{
-			Run		   *run = run_find(call->tenant, lfirst(cell), TABLE_LOCK_WAIT);
-
 			CHECK_FOR_INTERRUPTS();
-			if (run)
-				locked = lappend(locked, run);
-			else
-				errors_raise_serialization();
+			locked = lappend(locked, lock_one_below(run_call, lfirst(cell)));
 		}
 		above = below;
 	}
 	table_close(runs, NoLock);
 	return locked;
+}
+
+static int
+by_id(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(Ulid));
+}
+
+/* Before anything is written: who cannot have them all must have done nothing. */
+static void
+lock_calls(RunCall *run_call, OpenCalls *open)
+{
+	int			i;
+
+	if (open->count > 1)
+		qsort(open->ids, open->count, sizeof(Ulid), by_id);
+	for (i = 0; i < open->count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		while (row_lock(run_call->call.tenant, &open->ids[i], !run_call->soon) == NULL)
+		{
+			if (!run_call->soon)
+				errors_raise_serialization();
+			run_wait(run_call, "a transaction that works on a call of the run is open");
+		}
+	}
+}
+
+/*
+ * Nothing that a run asked for is approved, or used, once it has ended.  What
+ * somebody has dealt with meanwhile, or has tampered with, stays as it is.
+ */
+static void
+withdraw_calls(const Call *call, const OpenCalls *open)
+{
+	int			i;
+
+	for (i = 0; i < open->count; i++)
+	{
+		Call		one = *call;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!call_lock(&one, &open->ids[i]))
+			errors_raise_serialization();
+		if (one.tampered ||
+			(one.effective.status != STATUS_PENDING && one.effective.status != STATUS_APPROVED))
+			continue;
+		request_move(one.request, STATUS_CANCELLED, CAUSE_WITHDRAWN);
+		(void) call_write(&one, EVENT_CANCELLED, "the run has ended", NULL);
+	}
 }
 
 /*
@@ -117,20 +191,24 @@ void
 end_run(RunCall *run_call, RunStatus status, const char *reason)
 {
 	Call	   *call = &run_call->call;
-	List	   *below = lock_below(call, run_call->run_id);
+	List	   *below = lock_below(run_call);
 	OpenCalls	open = {0};
 	ListCell   *cell;
 
-	/* the others may have been waited for */
-	call->now = open.now = GetCurrentTimestamp();
+	open.now = GetCurrentTimestamp();
 	run_begin_open(&open);
 	run_add_open(run_call->run, &open);
 	foreach(cell, below)
 		run_add_open(lfirst(cell), &open);
 	if (status == RUN_COMPLETED && open.pending > 0)
 		run_refuse_paused(run_call, &open);
+	lock_calls(run_call, &open);
+
+	/* the others may have been waited for */
+	call->now = GetCurrentTimestamp();
 	call_force_sync();
 	end_one(call, run_call->run, status, reason);
+	ring_parent(call, run_call->run);
 	foreach(cell, below)
 	{
 		Run		   *run = lfirst(cell);
@@ -138,7 +216,7 @@ end_run(RunCall *run_call, RunStatus status, const char *reason)
 		if (run_status_live(run->status))
 			end_one(call, run, RUN_CANCELLED, "the run above it has ended");
 	}
-	run_withdraw_calls(call, &open);
+	withdraw_calls(call, &open);
 }
 
 /* The same report of who held the run when it ended is no error. */
@@ -239,6 +317,7 @@ approval_cancel_run(PG_FUNCTION_ARGS)
 	const char *token = args_text(fcinfo, 2, "token", ARGS_KEY_LIMIT);
 
 	run_begin(&run_call, fcinfo, "cancel_run", 4);
+	run_call.soon = true;
 	if (!call_actor(call, 3, false))
 		errors_raise(&call->refusal);
 	lock_to_cancel(&run_call, token);

@@ -111,7 +111,7 @@ take_cost(FunctionCallInfo fcinfo)
 		return NULL;
 	cost = PG_GETARG_NUMERIC(ARG_COST);
 	if (numeric_is_nan(cost) || numeric_is_inf(cost) || below_zero(cost) ||
-		strlen(numeric_normalize(cost)) > COST_DIGITS)
+		strlen(DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(cost)))) > COST_DIGITS)
 		args_bad_value("cost", "A finite amount of at least 0, of at most 30 digits.");
 	return cost;
 }

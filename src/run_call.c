@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/xact.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -21,9 +22,7 @@
 #include "args.h"
 #include "run_call.h"
 #include "secret.h"
-#include "settings.h"
 #include "step.h"
-#include "turn.h"
 
 /* Columns of approval.run that are not of the table: three sums, traceparent, token. */
 #define RUN_MADE 5
@@ -166,6 +165,19 @@ run_lock_own_soon(RunCall *run_call)
 	take_locked(run_call, run_lock_soon(run_call));
 }
 
+/* Waits a moment for somebody else, if there is time left. */
+void
+run_wait(RunCall *run_call, const char *problem)
+{
+	Call	   *call = &run_call->call;
+
+	if (turn_pause(&run_call->wait))
+		return;
+	call->now = GetCurrentTimestamp();
+	errors_member_constant(&call->refusal, "problem", problem);
+	run_refuse(run_call, REASON_RUN_CLAIMED);
+}
+
 /*
  * The run, locked, if that is to be had within approval.turn_wait: a loop that
  * hangs in an open transaction must not make everybody wait who wants to take
@@ -174,8 +186,7 @@ run_lock_own_soon(RunCall *run_call)
 Run *
 run_lock_soon(RunCall *run_call)
 {
-	Call	   *call = &run_call->call;
-	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), setting_turn_wait);
+	const Call *call = &run_call->call;
 	Run		   *run;
 
 	while ((run = run_find(call->tenant, run_call->run_id, TABLE_LOCK_SKIP)) == NULL)
@@ -183,13 +194,7 @@ run_lock_soon(RunCall *run_call)
 		run_call->run = run_find(call->tenant, run_call->run_id, TABLE_NO_LOCK);
 		if (run_call->run == NULL)
 			return NULL;
-		call->now = GetCurrentTimestamp();
-		if (call->now >= until)
-		{
-			errors_member_constant(&call->refusal, "problem", "a transaction that works on the run is open");
-			run_refuse(run_call, REASON_RUN_CLAIMED);
-		}
-		turn_pause();
+		run_wait(run_call, "a transaction that works on the run is open");
 	}
 	return run;
 }
@@ -257,7 +262,12 @@ run_admits(Call *call, const char *run_id, const char *conversation_id, const ch
 	Reason		reason;
 
 	if (run == NULL && token == NULL)
+	{
+		/* one that is there, and not to be seen, may be held by somebody */
+		if (IsolationUsesXactSnapshot() && run_find_latest(call->tenant, run_id))
+			errors_raise_serialization();
 		return true;
+	}
 	if (run == NULL)
 	{
 		call_refuse(call, REASON_NOT_FOUND);

@@ -9,6 +9,7 @@
 #define APPROVAL_RUN_CALL_H
 
 #include "run_open.h"
+#include "turn.h"
 #include "verb.h"
 
 /* Runs nest: an agent, its helpers, theirs. */
@@ -20,6 +21,9 @@ typedef struct RunCall
 	const char *run_id;
 	Run		   *run;			/* once it was found */
 	const char *token;			/* to be handed out, or NULL */
+	bool		soon;			/* waits for others for approval.turn_wait at
+								 * most */
+	TurnWait	wait;
 } RunCall;
 
 extern void run_begin(RunCall *run_call, FunctionCallInfo fcinfo, const char *verb, int tenant_argument);
@@ -32,6 +36,7 @@ extern void run_see_own(RunCall *run_call);
 extern void run_lock_own(RunCall *run_call);
 extern void run_lock_own_soon(RunCall *run_call);
 extern Run *run_lock_soon(RunCall *run_call);
+extern void run_wait(RunCall *run_call, const char *problem);
 extern void run_lock_held(RunCall *run_call, int token_argument);
 extern void run_new_token(RunCall *run_call);
 

@@ -11,11 +11,9 @@
 #include "postgres.h"
 
 #include "access/table.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
 
-#include "event.h"
 #include "run_open.h"
 
 /* A refusal tells of so many at most. */
@@ -82,12 +80,6 @@ visit(TupleTableSlot *slot, void *arg)
 	return !(open->only_look && open->pending > 0);
 }
 
-static int
-by_id(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(Ulid));
-}
-
 void
 run_begin_open(OpenCalls *open)
 {
@@ -152,31 +144,4 @@ run_effective(const Run *run, TimestampTz now)
 		return run->status;
 	run_waiting(run, &open);
 	return open.pending > 0 ? RUN_AWAITING : RUN_RUNNING;
-}
-
-/*
- * Nothing that a run asked for is approved, or used, once it has ended.  What
- * somebody has dealt with meanwhile, or has tampered with, stays as it is.
- */
-void
-run_withdraw_calls(const Call *call, const OpenCalls *open)
-{
-	int			i;
-
-	if (open->count > 1)
-		qsort(open->ids, open->count, sizeof(Ulid), by_id);
-	for (i = 0; i < open->count; i++)
-	{
-		Call		one = *call;
-
-		CHECK_FOR_INTERRUPTS();
-		memset(&one.refusal, 0, sizeof(one.refusal));
-		if (!call_lock(&one, &open->ids[i]))
-			errors_raise_serialization();
-		if (one.tampered ||
-			(one.effective.status != STATUS_PENDING && one.effective.status != STATUS_APPROVED))
-			continue;
-		request_move(one.request, STATUS_CANCELLED, CAUSE_WITHDRAWN);
-		(void) call_write(&one, EVENT_CANCELLED, "the run has ended", NULL);
-	}
 }

@@ -34,6 +34,5 @@ extern void run_begin_open(OpenCalls *open);
 extern void run_add_open(const Run *run, OpenCalls *open);
 extern void run_waiting(const Run *run, OpenCalls *open);
 extern void run_conversation_waits(const char *tenant, const char *conversation_id, OpenCalls *open);
-extern void run_withdraw_calls(const Call *call, const OpenCalls *open);
 
 #endif							/* APPROVAL_RUN_OPEN_H */

@@ -16,7 +16,6 @@
 #include "pgstat.h"
 #include "storage/latch.h"
 #include "storage/lock.h"
-#include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
 #include "settings.h"
@@ -41,27 +40,36 @@ take_at_once(const Digest *what)
 	return LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
 }
 
-/* Between two attempts. */
-void
-turn_pause(void)
+/*
+ * Between two attempts; false if approval.turn_wait is over since the first one.
+ * By a clock that nobody sets: the other may go back while somebody waits.
+ */
+bool
+turn_pause(TurnWait *wait)
 {
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	if (INSTR_TIME_IS_ZERO(wait->since))
+		wait->since = now;
+	INSTR_TIME_SUBTRACT(now, wait->since);
+	if (INSTR_TIME_GET_MILLISEC(now) >= setting_turn_wait)
+		return false;
 	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 					 TURN_PAUSE, PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
+	return true;
 }
 
 /* False if it stayed taken for as long as approval.turn_wait. */
 bool
 turn_take(const Digest *what)
 {
-	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), setting_turn_wait);
+	TurnWait	wait = {0};
 
 	while (!take_at_once(what))
-	{
-		if (GetCurrentTimestamp() >= until)
+		if (!turn_pause(&wait))
 			return false;
-		turn_pause();
-	}
 	return true;
 }

@@ -8,9 +8,17 @@
 #ifndef APPROVAL_TURN_H
 #define APPROVAL_TURN_H
 
+#include "portability/instr_time.h"
+
 #include "digest.h"
 
-extern void turn_pause(void);
+/* For how long a verb has waited; zero: not yet. */
+typedef struct TurnWait
+{
+	instr_time	since;
+} TurnWait;
+
+extern bool turn_pause(TurnWait *wait);
 extern bool turn_take(const Digest *what);
 
 #endif							/* APPROVAL_TURN_H */

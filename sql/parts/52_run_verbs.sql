@@ -39,7 +39,7 @@ RETURNS approval.run
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_release_run';
 REVOKE ALL ON FUNCTION approval.release_run FROM PUBLIC;
 COMMENT ON FUNCTION approval.release_run IS
-'Gives the run back before the lease is over, as a job does that pauses for a decision: it can be claimed at once, and the token is of no more use. The channel of the run rings if none of its calls is open; otherwise their next event does. Required: run_id, token (22004 for NULL). Errors: PT404 not_found, PT409 run_claimed, run_ended, PT410 run_lease_expired, PT422 iteration_limit.';
+'Gives the run back before the lease is over, as a job does that pauses for a decision: it can be claimed at once, and the token is of no more use. The channel of the run rings if none of its calls is open, none of its handles is without a callback and none of its children is live; otherwise their next event does. Required: run_id, token (22004 for NULL). Errors: PT404 not_found, PT409 run_claimed, run_ended, PT410 run_lease_expired, PT422 iteration_limit.';
 
 CREATE FUNCTION approval.next_iteration(
 	run_id pg_catalog.text,
@@ -83,7 +83,7 @@ RETURNS approval.run
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'approval_cancel_run';
 REVOKE ALL ON FUNCTION approval.cancel_run FROM PUBLIC;
 COMMENT ON FUNCTION approval.cancel_run IS
-'Stops the run: what fail_run does, with status cancelled. An approver may stop any run of its tenants; the login of the run needs the token while somebody holds it. Cancelled already: the row as it is. actor: for a delegate. Required: run_id (22004 for NULL). Errors: PT404 not_found, PT409 run_claimed (also where a transaction that works on the run stays open for approval.turn_wait), run_ended, PT422 iteration_limit, PT403 actor_not_allowed.';
+'Stops the run: what fail_run does, with status cancelled. An approver may stop any run of its tenants; the login of the run needs the token while somebody holds it. Cancelled already: the row as it is. actor: for a delegate. Required: run_id (22004 for NULL). Errors: PT404 not_found, PT409 run_claimed (also where a transaction that works on the run, on one below it or on a call of either stays open for approval.turn_wait: then nothing has ended), run_ended, PT422 iteration_limit, PT403 actor_not_allowed.';
 
 CREATE FUNCTION approval.run_of(
 	run_id pg_catalog.text,

@@ -44,7 +44,7 @@ SELECT is(t.step_says(format($$'s', 'note', parent_step => %L$$, p)), '22023', '
 -- Counters.
 SELECT t.step($$'openai', 'model_call', name => 'gpt-5', input_tokens => 100, output_tokens => 20, cost => 0.0077$$) AS done \g /dev/null
 SELECT ok(r ->> 'input_tokens' = '1000' AND r ->> 'output_tokens' = '100' AND r ->> 'cost' = '0.0200', 'are summed on the run') FROM t.row('agent', 'approval.run_of(''r'')') AS r;
-SELECT is(t.step_says(more), '22023', more) FROM unnest(ARRAY[$$'s', 'note', input_tokens => -1$$, $$'s', 'note', output_tokens => -1$$, $$'s', 'note', cost => -0.01$$, $$'s', 'note', cost => 1e40$$, $$'s', 'note', cost => '0.1234567890123456789012345678901'$$, $$'s', 'note', input_tokens => 1000000000001$$, $$'s', 'note', cost => 'NaN'$$, $$'s', 'note', cost => 'Infinity'$$,
+SELECT is(t.step_says(more), '22023', more) FROM unnest(ARRAY[$$'s', 'note', input_tokens => -1$$, $$'s', 'note', output_tokens => -1$$, $$'s', 'note', cost => -0.01$$, $$'s', 'note', cost => 1e40$$, $$'s', 'note', cost => '0.1234567890123456789012345678901'$$, $$'s', 'note', cost => '1.00000000000000000000000000000000'$$, $$'s', 'note', input_tokens => 1000000000001$$, $$'s', 'note', cost => 'NaN'$$, $$'s', 'note', cost => 'Infinity'$$,
 	$$'s', 'note', duration => '-1 s'$$, $$'s', 'note', duration => '400 days'$$, $$'s', 'note', started_at => 'infinity'$$, $$'s', 'note', started_at => '1999-01-01'$$,
 	$$'', 'note'$$, $$'approval', 'note'$$, $$'s', 'iteration'$$, $$'s', 'callback'$$, $$'s', 'x'$$, $$'s', 'note', name => ''$$]) AS more;
 SELECT is(t.step_says(format('''s'', ''note'', %L', '"' || repeat('x', 1100000) || '"')), 'PT422 too_large', 'a detail has its limit');

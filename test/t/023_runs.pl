@@ -275,47 +275,6 @@ sub sessions
 	$_->close for $hung, $other, $stops;
 }
 
-# A tree that is stopped and a list that is decided take requests in one order.
-{
-	my ($run, $token) = claimed_run('tree');
-	$agent->run(
-		"SELECT approval.start_run('conv $run', 'leaf', '$run', '$token')");
-	my $leaf = claim($agent, 'leaf')->{token};
-	my $first = propose_one($agent,
-		more =>
-		  "conversation_id => 'conv $run', run_id => 'leaf', run_token => '$leaf'"
-	);
-	my $second = call_in($agent, $run, $token);
-	my $bob = Wire->new($node, user => 'bob');
-	my $decisions = JSON::PP->new->canonical->encode(
-		[
-			map {
-				{
-					id => $_->{id},
-					seen => $_->{review_hash},
-					verdict => 'reject'
-				}
-			} $first,
-			$second
-		]);
-
-	# somebody holds the first of them while both are on their way
-	$root->run('BEGIN');
-	$root->run(
-		"SELECT id FROM approval.requests WHERE id = '$first->{id}' FOR UPDATE"
-	);
-	my $watch = Wire->new($node);
-	$_->pid for $bob, $alice;
-	$bob->start("SELECT * FROM approval.decide_many('$decisions')");
-	wait_blocked($watch, $bob);
-	$alice->start("SELECT status FROM approval.cancel_run('$run')");
-	wait_blocked($watch, $bob, $alice);
-	$root->run('ROLLBACK');
-	is($bob->finish->verdict, 'ok', 'the list is decided');
-	is($alice->finish->value, 'cancelled', 'the tree is stopped');
-	$_->close for $bob, $watch;
-}
-
 # The same callback, in parallel; then another.
 {
 	my ($run, $token) = claimed_run('callback');

@@ -27,6 +27,7 @@ function refund({ order, results }) {
   if (!looked || looked.isError) return answerFromOrders({ order, results });
   const paid = results['payments.refund'];
   if (!paid) return want('payments.refund', { order, amount: looked.structuredContent.total });
+  if (paid.structuredContent?.approval?.outcome === 'unknown') return { text: `Whether ${order} was refunded is not known yet. We find out.` };
   if (paid.isError) return { text: `The refund of ${order} was not made. ${paid.content[0].text}` };
   return { text: `The refund of ${order} is made: ${paid.structuredContent.refund}.` };
 }

@@ -5,12 +5,12 @@ import { failed, serve, told } from './service.mjs';
 
 const pool = new pg.Pool();
 
-// One key, one payment, however often it is sent.
+// One key, one payment, however often it is sent.  Sent twice at once, the second one
+// waits for the first: only another statement sees what that has paid.
 const pay = `
-  WITH paid AS (
-    INSERT INTO payments.refunds (idempotency_key, tenant, order_id, amount, run_id, request_id)
-    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (idempotency_key) DO NOTHING RETURNING id)
-  SELECT id FROM paid UNION ALL SELECT id FROM payments.refunds WHERE idempotency_key = $1 LIMIT 1`;
+  INSERT INTO payments.refunds (idempotency_key, tenant, order_id, amount, run_id, request_id)
+  VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (idempotency_key) DO NOTHING`;
+const paid = 'SELECT id FROM payments.refunds WHERE idempotency_key = $1';
 
 serve('payments', {
   name: 'refund',
@@ -18,7 +18,8 @@ serve('payments', {
   inputSchema: z.object({ order: z.string().min(1), amount: z.number().positive() }),
   async run({ order, amount }, { tenant, runId, handle, idempotencyKey }) {
     if (!idempotencyKey) return failed('There is no permit for this.');
-    const { rows: [{ id }] } = await pool.query(pay, [idempotencyKey, tenant, order, amount, runId, handle]);
+    await pool.query(pay, [idempotencyKey, tenant, order, amount, runId, handle]);
+    const { rows: [{ id }] } = await pool.query(paid, [idempotencyKey]);
     return told(`Paid back ${amount} for ${order}.`, { refund: `re_${id}`, order, amount });
   },
 });

@@ -61,10 +61,10 @@ export class Worker {
     return answer;
   }
 
-  // Evidence stands on the run, found or not.
+  // Evidence stands on the run, found or not.  It is the handbook's, whatever other tools say.
   async keep(call, result) {
     const { chunks, query } = result.structuredContent ?? {};
-    if (chunks) {
+    if (call.tool === 'knowledge.policies' && chunks) {
       await this.verb('record_step', {
         system: 'knowledge', kind: 'retrieval', name: 'handbook',
         detail: { query, chunks: chunks.map(({ id, score }) => ({ id, score })) },
@@ -88,6 +88,8 @@ export class Worker {
 
   // Ends with an answer, at the limit, or given back because a person has to decide.
   async work() {
+    // Whoever asked died before the question was saved.
+    if (this.messages.length === 0) return this.verb('fail_run', { reason: 'no question' });
     for (;;) {
       const { text } = this.messages.at(-1);
       if (text && this.messages.length > 1) return this.verb('complete_run', { answer: text });

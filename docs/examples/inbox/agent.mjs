@@ -13,19 +13,19 @@ const count = Number(values.count) || Infinity;
 
 const customers = ['c-1044', 'c-2210', 'c-3187', 'c-4020'];
 const pick = (list) => list[Math.floor(Math.random() * list.length)];
-const cents = (most) => Math.round(Math.random() * most * 100) / 100;
+const cents = (least, most) => Math.round((least + Math.random() * (most - least)) * 100) / 100;
 const order = () => `A-${1000 + Math.floor(Math.random() * 9000)}`;
 
 // Each makes one call: the tool, its arguments, and what the agent says about it.
 const stories = [
-  () => ({ tool: 'refund', arguments: { order: order(), amount: cents(400), currency: 'EUR', customer: { id: pick(customers) } },
+  () => ({ tool: 'refund', arguments: { order: order(), amount: cents(1, 400), currency: 'EUR', customer: { id: pick(customers) } },
     reason: 'The parcel arrived damaged, and the customer sent photos.' }),
-  () => ({ tool: 'refund', arguments: { order: order(), amount: 2000 + cents(3000), currency: 'EUR', customer: { id: pick(customers), since: 2019 } },
+  () => ({ tool: 'refund', arguments: { order: order(), amount: cents(2001, 5000), currency: 'EUR', customer: { id: pick(customers), since: 2019 } },
     reason: 'The whole delivery was lost. The carrier confirmed it.' }),
   () => ({ tool: 'send_mail', arguments: { to: 'kim@example.com', subject: 'Your refund', body: 'Dear Kim,\n\nyour refund is on its way.\n\nThe shop' },
     reason: 'The customer asked for a confirmation.' }),
   () => {
-    const before = cents(90) + 10;
+    const before = cents(10, 100);
     const price = Math.round(before * 90) / 100;
     const sku = `SKU-${Math.floor(Math.random() * 900) + 100}`;
     return { tool: 'change_price', arguments: { sku, price, currency: 'EUR' }, reason: 'A competitor sells it for less.',

@@ -6,19 +6,21 @@ import { bridge } from './lib/bridge.mjs';
 import { configuration } from './lib/config.mjs';
 import { reviewerPool } from './lib/db.mjs';
 import { pageFiles } from './lib/files.mjs';
-import { checkHost, checkPost, readJson, sendJson, sendRefusal, setHeaders } from './lib/http.mjs';
+import { checkHost, checkPost, readJson, sendJson, sendRefusal, setHeaders, text } from './lib/http.mjs';
 import { people } from './lib/people.mjs';
 import { Refusal } from './lib/refusal.mjs';
 import { page, recent, some, whole } from './lib/requests.mjs';
 import { sessions } from './lib/sessions.mjs';
 import { act, decide, decideMany, isVerb } from './lib/verbs.mjs';
 
+const LOGIN_MOST = 4096;
+
 const config = configuration();
 const log = (line) => process.stderr.write(`inbox: ${line}\n`);
 const db = reviewerPool(config);
 const stream = bridge(config, log);
-const authenticate = people(config.state);
-const open = sessions(config.state, { secure: config.origin?.startsWith('https:') ?? false });
+const { authenticate, find } = people(config.state);
+const open = sessions(config.state, find, { secure: config.origin?.startsWith('https:') ?? false });
 const files = pageFiles(fileURLToPath(new URL('public', import.meta.url)));
 
 function signedIn(request) {
@@ -32,13 +34,20 @@ function shown({ person, csrf }) {
 }
 
 async function login(request, response) {
-  const { name, password } = await readJson(request);
-  const person = await authenticate(String(name ?? ''), String(password ?? ''));
+  const { name, password } = await readJson(request, LOGIN_MOST);
+  const person = await authenticate(text(name) ?? '', text(password) ?? '');
   if (person === 'blocked') throw new Refusal(429, 'tries');
   if (!person) throw new Refusal(401, 'wrong_password');
+  open.end(request);
+  stream.check();
   const cookie = open.begin(person);
   request.headers.cookie = cookie;
   sendJson(response, 200, shown(open.of(request)), { 'set-cookie': cookie });
+}
+
+function logout(request, response) {
+  sendJson(response, 200, {}, { 'set-cookie': open.end(request) });
+  stream.check();
 }
 
 // GET only reads: whoever follows links in mails decides nothing.
@@ -48,7 +57,7 @@ async function get(request, response, url) {
 
   if (more !== undefined) throw new Refusal(404, 'not_found');
   if (what === 'session') sendJson(response, 200, shown(session));
-  else if (what === 'stream') await stream.stream(request, response, session.person, session.until);
+  else if (what === 'stream') await stream.stream(request, response, session.person, () => open.of(request) !== null);
   else if (what === 'recent') sendJson(response, 200, await recent(db, session.person));
   else if (what === 'requests' && id) sendJson(response, 200, await whole(db, session.person, id, url.searchParams.get('tenant') ?? ''));
   else if (what === 'requests' && url.searchParams.has('ids')) sendJson(response, 200, await some(db, session.person, url.searchParams.get('ids').split(',')));
@@ -63,12 +72,17 @@ async function post(request, response, url) {
   if (what === 'login') return login(request, response);
   const session = signedIn(request);
   if (!open.shownBy(request, session)) throw new Refusal(403, 'csrf');
-  if (what === 'logout') return sendJson(response, 200, {}, { 'set-cookie': open.end(request) });
+  if (what === 'logout') return logout(request, response);
   const body = await readJson(request);
   if (what === 'decisions') return sendJson(response, 200, await decideMany(db, session.person, body));
   if (what === 'requests' && verb === 'decide') return sendJson(response, 200, await decide(db, session.person, id, body));
   if (what === 'requests' && isVerb(verb)) return sendJson(response, 200, await act(db, session.person, id, verb, body));
   throw new Refusal(404, 'not_found');
+}
+
+function addressOf(request) {
+  if (!URL.canParse(request.url, 'http://inbox')) throw new Refusal(400, 'bad_request');
+  return new URL(request.url, 'http://inbox');
 }
 
 function file(response, path) {
@@ -82,7 +96,7 @@ async function answer(request, response) {
   setHeaders(response);
   try {
     checkHost(request, config);
-    const url = new URL(request.url, 'http://inbox');
+    const url = addressOf(request);
     if (url.pathname.startsWith('/api/')) {
       if (request.method === 'GET') await get(request, response, url);
       else if (request.method === 'POST') await post(request, response, url);

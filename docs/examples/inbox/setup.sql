@@ -26,7 +26,7 @@ SELECT approval.register_login(session_user, 'person', 'user:admin', tenants => 
 
 SELECT approval.register_tool('refund', 'action', tenant => '*', server => 'shop', options => $$ {
     "risk": "high",
-    "summary_template": "Refund {amount} {currency} for order {order} to customer {customer.id}",
+    "summary_template": "Refund {amount} {currency} for order {order} to customer {customer}",
     "expects": {"amount": "nonnegative", "currency": "string", "order": "string", "customer": "object"},
     "rules": [
         {"condition": "$.amount <= 20",    "mode": "auto", "reason": "small refund"},

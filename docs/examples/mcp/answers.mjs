@@ -32,8 +32,10 @@ const ends = {
   revoked: 'the approval was taken back',
 };
 
+const whyEnded = ({ status, cause }) => (status === 'rejected' && cause === 'policy' ? 'it is not allowed' : ends[status]);
+
 export const ended = (row) => ofTheGate(row,
-  `Not executed: ${ends[row.status]}.${row.denial ? ` ${row.denial}` : ''}`, { more: { denial: row.denial }, isError: true });
+  `Not executed: ${whyEnded(row)}.${row.denial ? ` ${row.denial}` : ''}`, { more: { denial: row.denial }, isError: true });
 
 const openOutcomes = {
   in_flight: 'It is being executed. Ask again later, and do not call it anew.',

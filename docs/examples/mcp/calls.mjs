@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inputResponse } from '@modelcontextprotocol/server';
 import * as answers from './answers.mjs';
 import { Refusal, notFound } from './gate.mjs';
-import { META, RESUME, splitName, within } from './names.mjs';
+import { FROM_CLIENTS, META, RESUME, splitName, within } from './names.mjs';
 
 // It has happened.  A database that is away for a moment must not leave that unsaid.
 async function reported(complete, tries = 5) {
@@ -17,8 +17,28 @@ async function reported(complete, tries = 5) {
   }
 }
 
+// One that is none is as left out, as W3C has it.
+const TRACE = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+// The call was made: nothing that goes wrong from here on means that it was not.
+async function orUnknown(row, complete) {
+  try {
+    return await reported(complete);
+  } catch (error) {
+    console.error(error);
+    return { ...row, status: 'consumed', outcome: 'unknown' };
+  }
+}
+
 // What the server behind is told beside the arguments.
 const about = (row, principal) => ({ traceparent: row.traceparent, tenant: principal.tenant, runId: row.run_id, handle: row.id });
+
+// What a client says there becomes names: they are texts, or the call is none.
+function textsOf(meta) {
+  const wrong = FROM_CLIENTS.some((name) => !['string', 'undefined'].includes(typeof (meta[name] ?? undefined)));
+  if (wrong) throw new Refusal('bad_call', 400);
+  return meta;
+}
 
 export function callsOf(gate, upstreams) {
   // What runs is what the gate has: its arguments, edited or not, and the definition of this moment.
@@ -30,8 +50,8 @@ export function callsOf(gate, upstreams) {
       const executionId = randomUUID();
       const permit = await gate.consume({ ...row, arguments: JSON.stringify(args), definition }, executionId, principal);
       const report = await upstream.run(row.tool, args,
-        { ...about(row, principal), idempotencyKey: permit.idempotency_key });
-      const done = await reported(() => gate.complete(
+        { ...about(row, principal), definition, idempotencyKey: permit.idempotency_key });
+      const done = await orUnknown(row, () => gate.complete(
         row.id, executionId, permit.token, report.outcome, JSON.stringify(report.result), principal));
       return done.outcome === report.outcome && done.outcome !== 'unknown'
         ? answers.executed(done, report.result) : answers.consumed(done);
@@ -55,8 +75,8 @@ export function callsOf(gate, upstreams) {
 
   const goOn = (row, principal) => (row.status === 'approved' ? executeOnce(row, principal) : settled(row));
 
-  async function runInline(upstream, row, principal) {
-    const report = await upstream.run(row.tool, JSON.parse(row.arguments), about(row, principal));
+  async function runInline(upstream, row, definition, principal) {
+    const report = await upstream.run(row.tool, JSON.parse(row.arguments), { ...about(row, principal), definition });
     if (report.outcome === 'succeeded') await gate.validate(row.server, row.tool, JSON.stringify(report.result), principal);
     return answers.executed(row, report.result);
   }
@@ -68,8 +88,8 @@ export function callsOf(gate, upstreams) {
     return gate.propose({ ...call, toolCallId: `${call.toolCallId}~${call.attempt}` });
   }
 
-  function proposal({ params }, ctx, principal, body) {
-    const meta = params._meta ?? {};
+  function proposal({ params }, principal, body) {
+    const meta = textsOf(params._meta ?? {});
     return {
       ...splitName(params.name),
       body,
@@ -80,19 +100,19 @@ export function callsOf(gate, upstreams) {
       runId: within(principal, meta[META.run] ?? randomUUID()),
       runToken: meta[META.runToken] ?? null,
       reason: meta[META.reason] ?? null,
-      traceparent: meta.traceparent ?? null,
+      traceparent: TRACE.test(meta.traceparent) ? meta.traceparent : null,
     };
   }
 
   async function callAnew(request, ctx, { principal, body }) {
-    const call = proposal(request, ctx, principal, body);
+    const call = proposal(request, principal, body);
     if (!upstreams.has(call.server)) throw new Refusal('no_such_tool', 404);
     const row = await upstreams.with(call.server, async (upstream) => {
       const definition = await upstream.definition(call.tool);
       if (definition === null) throw new Refusal('no_such_tool', 404);
       const proposed = await proposeFresh({ ...call, definition });
       const inline = proposed.mode === 'inline' && proposed.status === 'consumed';
-      return inline ? { answer: await runInline(upstream, proposed, principal) } : proposed;
+      return inline ? { answer: await runInline(upstream, proposed, definition, principal) } : proposed;
     });
     if (row.answer) return row.answer;
     return row.status === 'pending' && canBeAsked(ctx) ? answers.question(row) : goOn(row, principal);

@@ -1,7 +1,10 @@
 // The verbs of the gate that the gateway calls, over its own login.
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 const JSON_OID = 114;
+// Each holds a connection.  Less than the pool has, or else nothing could be reported while agents wait.
+const MAX_WAITS = 5;
 
 // JSON stays the text that it is: {} is {}, and no number is rounded on its way.
 const types = {
@@ -45,6 +48,17 @@ export function openGate(options = {}) {
   }
   const row = async (sql, values) => (await rows(sql, values))[0];
 
+  let waits = 0;
+  async function waitFor(handle, seconds, principal) {
+    waits++;
+    try {
+      await rows('SELECT id FROM approval.wait($1, timeout => make_interval(secs => $2), tenant => $3)',
+        [handle, seconds, principal.tenant]);
+    } finally {
+      waits--;
+    }
+  }
+
   return {
     rows,
 
@@ -59,7 +73,7 @@ export function openGate(options = {}) {
 
     // An executor sees all requests of its tenants, so whose this one is has to be asked for.
     async find(handle, principal) {
-      if (!/^[0-9A-HJKMNP-TV-Z]{26}$/i.test(handle)) throw notFound();
+      if (!/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i.test(handle)) throw notFound();
       const found = await row(
         `SELECT ${columns} FROM approval.request_of($1, tenant => $2)
          WHERE requester_login = session_user AND on_behalf_of = $3`, [handle, principal.tenant, principal.name]);
@@ -67,9 +81,8 @@ export function openGate(options = {}) {
       return found;
     },
 
-    wait: (handle, seconds, principal) => rows(
-      'SELECT id FROM approval.wait($1, timeout => make_interval(secs => $2), tenant => $3)',
-      [handle, seconds, principal.tenant]),
+    // Whoever comes when too many wait already sees the decision when the time is up.
+    wait: (handle, seconds, principal) => (waits < MAX_WAITS ? waitFor(handle, seconds, principal) : sleep(seconds * 1000)),
 
     comment: (handle, note, principal) => rows(
       'SELECT id FROM approval.comment($1, $2, tenant => $3)', [handle, note, principal.tenant]),

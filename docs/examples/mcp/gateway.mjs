@@ -5,7 +5,7 @@
 // It keeps nothing: run as many instances as you like behind one address.
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
-import { toNodeHandler } from '@modelcontextprotocol/node';
+import { originValidation, toNodeHandler } from '@modelcontextprotocol/node';
 import {
   bearerAuthChallengeResponse, createMcpHandler, OAuthError, OAuthErrorCode, verifyBearerToken,
 } from '@modelcontextprotocol/server';
@@ -51,7 +51,8 @@ function refuse(res, status) {
 }
 
 // The body is kept as it came, since the arguments in it are what will be hashed.
-async function serve(req, res, { handle, verifier }) {
+async function serve(req, res, { handle, verifier, comesFromHere }) {
+  if (!comesFromHere(req, res)) return;
   const auth = await verifyBearerToken(req.headers.authorization, { verifier });
   const body = req.method === 'POST' ? await bodyOf(req) : undefined;
   const parsed = body === undefined ? undefined : JSON.parse(body);
@@ -75,7 +76,11 @@ const upstreams = upstreamsOf(config.upstreams);
 const parts = { gate, upstreams, call: callsOf(gate, upstreams) };
 const onerror = (error) => console.error(`gateway: ${error.message}`);
 const handler = createMcpHandler((ctx) => serverFor(parts, ctx.authInfo.extra), { onerror });
-const context = { handle: toNodeHandler(handler, { onerror }), verifier: verifierOf(config.principals) };
+const context = {
+  handle: toNodeHandler(handler, { onerror }),
+  verifier: verifierOf(config.principals),
+  comesFromHere: originValidation(config.origins),
+};
 
 const http = createServer((req, res) => {
   serve(req, res, context).catch((error) => answerError(error, res));
@@ -84,8 +89,9 @@ http.listen(config.listen.port, config.listen.host, () => {
   console.log(`listening on http://${config.listen.host}:${http.address().port}/mcp`);
 });
 
+// What runs is reported first: an execution that is cut off here would be nobody's to tell.
 process.on('SIGTERM', async () => {
-  http.close();
+  await new Promise((resolve) => { http.close(resolve); });
   await handler.close();
   await gate.close();
   process.exit(0);

@@ -17,7 +17,7 @@ export function within(principal, id) {
   return id.startsWith(prefix) ? id : prefix + id;
 }
 
-// The members of _meta that a client may send, and that it gets back.
+// The members of _meta.
 export const META = {
   conversation: 'approval/conversation_id',
   run: 'approval/run_id',
@@ -32,6 +32,9 @@ export const META = {
   class: 'approval/class',
   capability: 'approval/capability',
 };
+
+// Those that a client may send.
+export const FROM_CLIENTS = [META.conversation, META.run, META.runToken, META.toolCall, META.reason, 'traceparent'];
 
 export const without = (object, ...names) =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));

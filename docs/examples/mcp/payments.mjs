@@ -3,7 +3,7 @@
 //   node payments.mjs 8801
 import { createServer } from 'node:http';
 import { pathToFileURL } from 'node:url';
-import { toNodeHandler } from '@modelcontextprotocol/node';
+import { localhostHostValidation, toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
@@ -38,7 +38,9 @@ export const newShop = () => ({ name: 'payments', description: 'Pays money back 
 
 export function listen(shop, port = 0) {
   const handle = toNodeHandler(createMcpHandler(() => paymentsServer(shop)));
-  const http = createServer((req, res) => handle(req, res));
+  // It asks for no token, so that a web page that calls itself by this address must not get in.
+  const isLocal = localhostHostValidation();
+  const http = createServer((req, res) => isLocal(req, res) && handle(req, res));
   return new Promise((resolve) => {
     http.listen(port, '127.0.0.1', () => resolve({ http, url: `http://127.0.0.1:${http.address().port}/mcp` }));
   });

@@ -6,6 +6,10 @@ import pg from 'pg';
 import { readConfig } from './config.mjs';
 import { upstreamsOf } from './upstream.mjs';
 
+// What a terminal does not show, a model reads all the same.
+const visible = (text) => text.replace(/[^\P{C}\n]|[\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]/gu,
+  (sign) => `\\u{${sign.codePointAt(0).toString(16)}}`);
+
 const [file, alias, tool, seen, note = null] = process.argv.slice(2);
 const config = readConfig(file);
 if (!Object.hasOwn(config.upstreams, alias)) throw new Error('the configuration has no such alias');
@@ -22,7 +26,7 @@ try {
     console.log(`pinned ${seen}`);
   } else {
     const { rows: [{ digest }] } = await db.query('SELECT approval.tool_digest($1) AS digest', [definition]);
-    console.log(JSON.stringify(JSON.parse(definition), null, 2));
+    console.log(visible(JSON.stringify(JSON.parse(definition), null, 2)));
     console.log(`digest ${digest}`);
   }
 } finally {

@@ -1,4 +1,6 @@
 import { done, is, like, note, ok, until } from '../tap.mjs';
+import { connectGateway } from '../../../docs/examples/agent/gateway.mjs';
+import { Worker } from '../../../docs/examples/agent/worker.mjs';
 import { killed } from '../mcp/world.mjs';
 import { setUp } from './setup.mjs';
 
@@ -92,6 +94,43 @@ async function aSmallOneRunsByItself() {
   like((await work(run, kim)).text, /^completed: The refund of A-1002 is made/, 'policy lets a small refund run, with nobody waiting');
 }
 
+async function whatNobodyKnowsIsNotDenied() {
+  const results = (start) => admin.rows("SELECT verb FROM approval.update_tool('refund', $1, server => 'payments', tenant => '*')",
+    JSON.stringify({ results: [{ requires: `$.structuredContent.refund starts with "${start}"`, reason: 'a refund has a number' }] }));
+  await results('other');
+  const run = await ask(kim, 'Please refund A-1002.');
+  is((await work(run, kim)).text, 'completed: Whether A-1002 was refunded is not known yet. We find out.', 'a payment that nobody is sure of is not called "not made"');
+  await results('re_');
+}
+
+async function oneKeyIsOnePayment() {
+  const params = { name: 'refund', arguments: { order: 'A-1', amount: 5 }, _meta: { 'approval/tenant': 'acme', 'approval/idempotency_key': 'twice' } };
+  const pay = () => fetch(world.upstreams.payments.url, {
+    method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+    headers: { authorization: `Bearer ${process.env.PAYMENTS_TOKEN}`, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+  }).then((answer) => answer.text());
+  await admin.rows('ALTER TABLE payments.refunds ADD CHECK (idempotency_key <> \'twice\' OR pg_sleep(0.5) IS NOT NULL)');
+  const answers = await Promise.all([pay(), pay()]);
+  ok(answers.every((answer) => /"refund":"re_\d+"/.test(answer)), 'sent twice at once, both are told of the payment', answers);
+  is((await refunds('A-1')).length, 1, 'and there is one');
+}
+
+async function aRunWithoutAQuestionEnds() {
+  const gateway = await connectGateway(world.gateways[0].url, kim.token);
+  const { run_id: run } = await gateway.run('start_run', { conversation_id: 'died' });
+  await gateway.close();
+  like((await work(run, kim)).text, /^failed:/, 'a run whose question was never saved ends');
+}
+
+async function evidenceIsOfTheHandbook() {
+  const steps = [];
+  const gateway = { run: async (verb) => { steps.push(verb); } };
+  const worker = new Worker({ gateway, messages: { add: async () => {} } });
+  Object.assign(worker, { held: {}, messages: [] });
+  await worker.keep({ id: 'c', tool: 'orders.status' }, { structuredContent: { chunks: 'mine', query: 'x' } });
+  is([steps, worker.messages.length], [[], 1], 'chunks of another tool are no evidence, and do not stop the worker');
+}
+
 // Held with a lease of seconds, and patient enough to be there when it is killed.
 const patient = { LEASE: '8', PATIENCE: '100000' };
 
@@ -160,7 +199,8 @@ const refunded = {};
 
 for (const test of [
   aPolicyQuestionReachesTheHandbook, nothingFoundIsSaid, anAccountQuestionReachesTheLiveSystem, halfAResultIsNotShownAsOne,
-  anActionFiresTheGate, oneIdJoinsAllOfIt, aNoIsTold, aSmallOneRunsByItself, aKilledWorkersRunIsResumed,
+  anActionFiresTheGate, oneIdJoinsAllOfIt, aNoIsTold, aSmallOneRunsByItself,
+  whatNobodyKnowsIsNotDenied, oneKeyIsOnePayment, aRunWithoutAQuestionEnds, evidenceIsOfTheHandbook, aKilledWorkersRunIsResumed,
   aWorkerThatWakesUpDoesNoHarm, everyCapabilityHasOneOwner, nobodyReachesAServiceBesideTheGateway,
 ]) {
   note(test.name);

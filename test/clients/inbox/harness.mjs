@@ -75,11 +75,14 @@ export class Inbox {
     mkdirSync(out, { recursive: true });
     this.port = await freePort();
     this.address = `http://127.0.0.1:${this.port}`;
-    const env = { ...process.env, INBOX_STATE: state };
     for (const [name, tenants] of [['alice', 'acme,globex'], ['bob', 'acme'], ['carol', 'acme,globex']]) {
-      execFileSync('node', [join(example, 'people.mjs'), name, `user:${name}`, tenants], { input: passwords[name], env });
+      execFileSync('node', [join(example, 'people.mjs'), name, `user:${name}`, tenants], { input: passwords[name], env: this.environment() });
     }
     await this.start();
+  }
+
+  environment() {
+    return { ...process.env, INBOX_STATE: state, INBOX_PORT: String(this.port), INBOX_READ_ANYWAY: '600000' };
   }
 
   async start() {
@@ -89,7 +92,7 @@ export class Inbox {
 
   // What it says is kept, to be searched for secrets.
   program(file, ...args) {
-    const child = spawn('node', [join(example, file), ...args], { env: { ...process.env, INBOX_STATE: state, INBOX_PORT: String(this.port), INBOX_READ_ANYWAY: '600000' } });
+    const child = spawn('node', [join(example, file), ...args], { env: this.environment() });
     child.stdout.on('data', (d) => appendFileSync(logFile, d));
     child.stderr.on('data', (d) => appendFileSync(logFile, d));
     return child;

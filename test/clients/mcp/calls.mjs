@@ -83,6 +83,18 @@ async function waitingIsForADecision({ as, alice, approve }) {
   await client.close();
 }
 
+async function waitingHoldsNobodyUp({ as, alice, bob }) {
+  const [hers, his] = await Promise.all([as(alice), as(bob)]);
+  const { handle } = gateAnswer(await hers.callTool(refund()));
+  const begun = Date.now();
+  const waiting = Array.from({ length: 25 }, () => hers.callTool(resume(handle, { wait: 8 })));
+  await his.callTool(refund(5));
+  const took = Date.now() - begun;
+  ok(took < 5000, 'however many wait, others are served meanwhile', took);
+  is(new Set((await Promise.all(waiting)).map((answer) => gateAnswer(answer).status)), new Set(['pending']), 'and whoever waits is answered');
+  await Promise.all([hers.close(), his.close()]);
+}
+
 async function twoResumesAtOnce({ as, alice, shop, approve, gateways, request }) {
   const clients = await Promise.all(gateways.map((gateway) => as(alice, {}, gateway)));
   for (let round = 1; round <= 5; round++) {
@@ -114,7 +126,7 @@ async function whatIsNotApprovedDoesNotRun({ as, alice, shop, web, request }) {
   const paid = shop.refunds.length;
   const denied = await client.callTool(refund(9000));
   is([denied.isError, gateAnswer(denied).status], [true, 'rejected'], 'what policy denies is an error for the model');
-  like(denied.content[0].text, /made by the bank/, 'with the reason of the rule');
+  like(denied.content[0].text, /^Not executed: it is not allowed\. .*made by the bank/, 'with the reason of the rule, and nobody who said it');
   const { handle } = gateAnswer(await client.callTool(refund()));
   const { review_hash: seen } = await request(handle);
   await web.row("SELECT status FROM approval.reject($1, $2, actor => 'user:7', result => 'The parcel is on its way.')", handle, seen);
@@ -183,6 +195,6 @@ async function whatIsNotThere({ as, alice }) {
 }
 
 export default [
-  policyRunsWhatItAllows, argumentsStayWhatTheyAre, pendingAndResumed, waitingIsForADecision, twoResumesAtOnce,
+  policyRunsWhatItAllows, argumentsStayWhatTheyAre, pendingAndResumed, waitingIsForADecision, waitingHoldsNobodyUp, twoResumesAtOnce,
   whatIsNotApprovedDoesNotRun, correctionsAreWhatRuns, badResultsAreNoSuccess, inlineIsAskedAnew, theOlderClient, whatIsNotThere,
 ];

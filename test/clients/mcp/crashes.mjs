@@ -17,6 +17,37 @@ async function killedWhilePending({ as, alice, startGateway, approve, shop }) {
   await client.close();
 }
 
+async function toldToEndWhileExecuting({ as, alice, startGateway, approve, shop, request }) {
+  const leaving = await startGateway();
+  const client = await as(alice, {}, leaving);
+  const { handle } = gateAnswer(await client.callTool(refund()));
+  await approve(handle);
+  let gone;
+  shop.afterRefund = async () => {
+    gone = killed(leaving.child, 'SIGTERM');
+    await new Promise((resolve) => { setTimeout(resolve, 500); });
+  };
+  const answer = await client.callTool(resume(handle));
+  shop.afterRefund = undefined;
+  is([answer._meta['approval/outcome'], (await request(handle)).outcome], ['succeeded', 'succeeded'], 'an instance that is told to end reports what it runs');
+  await client.close();
+  await gone;
+  is(leaving.child.exitCode, 0, 'and ends');
+}
+
+async function theClientLeavesWhileExecuting({ as, alice, approve, shop, request }) {
+  const client = await as(alice);
+  const { handle } = gateAnswer(await client.callTool(refund()));
+  await approve(handle);
+  shop.afterRefund = () => client.close();
+  await client.callTool(resume(handle)).catch(() => {});
+  shop.afterRefund = undefined;
+  is(await until('the report', async () => {
+    const { outcome } = await request(handle);
+    return outcome !== 'in_flight' && outcome;
+  }), 'succeeded', 'a client that hangs up does not stop what runs');
+}
+
 // Begins an execution and kills the instance in the middle of it.
 async function killedWhileExecuting({ as, alice, startGateway, shop }, call, handle) {
   const doomed = await startGateway();
@@ -71,6 +102,23 @@ async function theDatabaseIsAwayForAMoment({ as, alice, approve, shop, admin, re
   await client.close();
 }
 
+async function theDatabaseIsAwayForLong({ as, alice, approve, shop, admin }) {
+  const client = await as(alice);
+  const { handle } = gateAnswer(await client.callTool(refund()));
+  await approve(handle);
+  shop.afterRefund = async () => {
+    await admin.row('ALTER ROLE mcp NOLOGIN');
+    await admin.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'mcp'");
+  };
+  const answer = await client.callTool(resume(handle));
+  shop.afterRefund = undefined;
+  await admin.row('ALTER ROLE mcp LOGIN');
+  is([answer.isError, gateAnswer(answer).outcome], [true, 'unknown'], 'what was executed and could not be recorded is not called "not executed"');
+  const again = gateAnswer(await client.callTool(resume(handle)));
+  is([again.status, again.outcome], ['consumed', 'in_flight'], 'and is not executed again');
+  await client.close();
+}
+
 async function theServerDiesAfterTheEffect({ as, alice, approve, shop, payments, request }) {
   const client = await as(alice);
   const call = refund();
@@ -88,4 +136,7 @@ async function theServerDiesAfterTheEffect({ as, alice, approve, shop, payments,
   await client.close();
 }
 
-export default [theServerDiesAfterTheEffect, killedWhilePending, killedBetweenConsumeAndComplete, theDatabaseIsAwayForAMoment];
+export default [
+  theServerDiesAfterTheEffect, killedWhilePending, toldToEndWhileExecuting,
+  theClientLeavesWhileExecuting, killedBetweenConsumeAndComplete, theDatabaseIsAwayForAMoment, theDatabaseIsAwayForLong,
+];

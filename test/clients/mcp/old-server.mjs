@@ -15,7 +15,7 @@ function addHidden(server, state) {
 
 export async function startOldServer() {
   const sessions = new Map();
-  const state = { calls: [], extra: undefined, sessions };
+  const state = { calls: [], extra: undefined, deaf: false, sessions };
 
   async function open() {
     const server = new McpServer({ name: 'flows', version: '1' });
@@ -34,6 +34,7 @@ export async function startOldServer() {
   }
 
   const http = createServer(async (req, res) => {
+    if (state.deaf && req.method === 'DELETE') return;
     const body = req.method === 'POST' ? JSON.parse(await text(req)) : undefined;
     const known = sessions.get(req.headers['mcp-session-id']);
     const transport = known ?? (isInitializeRequest(body) && await open());

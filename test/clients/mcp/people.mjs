@@ -1,8 +1,9 @@
 // Who may do what: questions beside the agent, principals, logins.
 import { readdirSync, readFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
 import { is, like, ok } from '../tap.mjs';
 import { gateAnswer, refund, resume } from './setup.mjs';
-import { newPrincipal } from './world.mjs';
+import { newPrincipal, output, writeConfig } from './world.mjs';
 
 const events = (web, handle) => web.rows('SELECT kind, actor, login, status_after AS status, note FROM approval.audit WHERE request_id = $1 ORDER BY n', handle);
 
@@ -87,6 +88,7 @@ async function handlesAreOfTheirPrincipal({ as, alice, bob, agent, approve, shop
   is(gateAnswer(nothing).reason, 'not_found', 'a handle that does not exist is not found');
   is(await his.callTool(resume(handle)), nothing, 'that of another principal gets the very same answer');
   is(await his.callTool(resume('nonsense')), nothing, 'and so does nonsense');
+  is(await his.callTool(resume('81ARZ3NDEKTSV4RRFFQ69G5FAV')), nothing, 'even where it is nearly none');
   is(await hers.callTool(resume(direct)), nothing, 'and what another login has proposed, in her name too');
   is([shop.refunds.length, (await request(handle)).status], [paid, 'approved'], 'nothing was executed or changed');
   await hers.callTool(resume(handle));
@@ -134,6 +136,38 @@ async function runsAreOfTheirPrincipal({ as, alice, bob, web }) {
   await Promise.all([hers.close(), his.close()]);
 }
 
+// Logins beside the gateway may use any name, and what they do under it is theirs.
+async function otherLoginsAreNoPrincipals({ as, alice, agent }) {
+  const client = await as(alice);
+  const verb = (name, params) => client.request({ method: `approval/${name}`, params }, anything).catch((error) => error.data?.reason);
+  await agent.row(`SELECT id FROM approval.propose('d-1', 'refund', '{"order": "A-d", "amount": 1}', server => 'payments', conversation_id => 'user:alice/direct')`);
+  await agent.row("SELECT run_id FROM approval.start_run('user:alice/other', run_id => 'user:alice/direct')");
+  const mine = gateAnswer(await client.callTool(refund(100, { 'approval/conversation_id': 'direct' })));
+  const { rows } = await verb('outcomes', { conversation_id: 'direct' });
+  is(rows.map((row) => row.id), [mine.handle], 'outcomes are those of calls over the gateway');
+  is(await verb('run_of', { run_id: 'direct' }), 'not_found', 'and so are runs');
+  await client.close();
+}
+
+async function namesAreTexts({ as, alice, bob, shop, request }) {
+  const [hers, his] = await Promise.all([as(alice), as(bob)]);
+  const verb = (client, name, params) => client.request({ method: `approval/${name}`, params }, anything).then(() => 'done', (error) => error.code);
+  is(await verb(hers, 'start_run', { conversation_id: 7, run_id: 7 }), -32602, 'a number is no name of a run, since it could not stand under its principal');
+  is(await verb(his, 'claim_run', { run_id: 7 }), -32602, 'nor can another one claim it');
+  is(await verb(hers, 'start_run', { run_id: 'r' }), -32602, 'what the gate needs has to be there');
+  const { row } = await hers.request({ method: 'approval/start_run', params: { conversation_id: 'chat-null', run_id: null } }, anything);
+  like(row.run_id, /^user:alice\//, 'a run without a name gets one under its principal');
+  for (const name of ['conversation_id', 'run_id', 'tool_call_id', 'reason', 'run_token']) {
+    is(gateAnswer(await hers.callTool(refund(5, { [`approval/${name}`]: 7 }))).reason, 'bad_call', `${name} is a text`);
+  }
+  is(gateAnswer(await hers.callTool(refund(5, { traceparent: {} }))).reason, 'bad_call', 'and so is traceparent');
+  const { handle } = gateAnswer(await hers.callTool(refund(100, { 'approval/run_id': null })));
+  await hers.callTool(refund(5, { traceparent: 'none\nof them' }));
+  is(shop.refunds.at(-1).meta.traceparent, undefined, 'a traceparent that is none is left out');
+  like((await request(handle)).run_id, /^user:alice\//, 'null is as left out');
+  await Promise.all([hers.close(), his.close()]);
+}
+
 async function theGatewayNeverDecides({ as, alice, mcp, admin, web }) {
   const client = await as(alice);
   const { handle } = gateAnswer(await client.callTool(refund()));
@@ -149,8 +183,7 @@ async function theGatewayNeverDecides({ as, alice, mcp, admin, web }) {
 
 async function onlyKnownTokens({ gateways, alice, as }) {
   const post = (token) => fetch(gateways[0].url, {
-    method: 'POST', body: '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}',
-    headers: { ...(token && { authorization: `Bearer ${token}` }), 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    method: 'POST', body: list, headers: { ...json, ...(token && { authorization: `Bearer ${token}` }) },
   }).then((answer) => answer.status);
   is([await post(), await post('wrong'), await post(alice.token)], [401, 401, 200], 'without a token that is known there is no answer');
   is(await as(newPrincipal('user:eve')).then(() => 'in', () => 'out'), 'out', 'nor a connection');
@@ -158,7 +191,31 @@ async function onlyKnownTokens({ gateways, alice, as }) {
   ok(files.every((name) => !readFileSync(`${process.env.OUT}/${name}`, 'utf8').includes(alice.token)), 'no token stands in a log');
 }
 
+const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}';
+const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+
+// As a browser does that took the address of a page for that of this machine.
+const rebound = (port) => new Promise((resolve) => {
+  const headers = { ...json, host: `evil.example:${port}`, origin: `http://evil.example:${port}` };
+  httpRequest({ host: '127.0.0.1', port, path: '/mcp', method: 'POST', headers }, (answer) => resolve(answer.statusCode)).end(list);
+});
+
+async function pagesDoNotCall({ gateways, alice, payments }) {
+  const post = (origin) => fetch(gateways[0].url, { method: 'POST', body: list, headers: { ...json, origin, authorization: `Bearer ${alice.token}` } })
+    .then((answer) => answer.status);
+  is([await post('https://evil.example'), await post('null')], [403, 403], 'a web page may not call, whatever token it has');
+  is(await rebound(payments.address().port), 403, 'nor may one call the server to try with, under a name of its own');
+}
+
+async function mistakesOfTheConfiguration({ alice, bob }) {
+  const started = (principals) => output('gateway.mjs', [writeConfig({}, principals, 'wrong.json')], { PGUSER: 'mcp' });
+  const twice = await started([alice, { entry: { ...bob.entry, token_sha256: alice.entry.token_sha256 } }]);
+  ok(twice.code !== 0 && /one token/.test(twice.text), 'a token of two principals is a mistake that is told', twice.text);
+  const mixed = await started([alice, newPrincipal('user:carol', { tenant: 'acme' })]);
+  ok(mixed.code !== 0 && /has a tenant/.test(mixed.text), 'and so is a principal that has lost its tenant', mixed.text);
+}
+
 export default [
   anAnswerApprovesNothing, aNoIsARemarkToo, statesAreWorthNothingByThemselves, handlesAreOfTheirPrincipal, conversationsAreOfTheirPrincipal,
-  runsAreOfTheirPrincipal, theGatewayNeverDecides, onlyKnownTokens,
+  runsAreOfTheirPrincipal, otherLoginsAreNoPrincipals, namesAreTexts, pagesDoNotCall, mistakesOfTheConfiguration, theGatewayNeverDecides, onlyKnownTokens,
 ];

@@ -1,5 +1,7 @@
 import { connect } from '../../../docs/examples/mcp/client.mjs';
 import { listen, newShop } from '../../../docs/examples/mcp/payments.mjs';
+import { randomBytes } from 'node:crypto';
+import { startLiar } from './liar.mjs';
 import { startOldServer } from './old-server.mjs';
 import { db, newPrincipal, output, startGateway, writeConfig } from './world.mjs';
 
@@ -8,6 +10,8 @@ export async function setUp() {
   // Another server that says it were the first one, with the same tool.
   const impostor = newShop();
   const old = await startOldServer();
+  const liar = await startLiar();
+  process.env.LIAR_TOKEN = randomBytes(24).toString('hex');
   const alice = newPrincipal('user:alice');
   const bob = newPrincipal('user:bob');
   const { http: payments, url } = await listen(shop);
@@ -15,13 +19,14 @@ export async function setUp() {
     payments: { url },
     other: { url: (await listen(impostor)).url },
     flows: { url: old.url },
+    liar: { url: liar.url, token_env: 'LIAR_TOKEN' },
     gone: { url: 'http://127.0.0.1:9/mcp' },
   };
   const config = writeConfig(upstreams, [alice, bob]);
   const gateways = [await startGateway(config), await startGateway(config)];
   const logins = { web: db('web'), admin: db('postgres'), agent: db('agent'), mcp: db('mcp') };
   return {
-    shop, payments, impostor, old, alice, bob, config, gateways, ...logins,
+    shop, payments, impostor, old, liar, alice, bob, config, gateways, ...logins,
     as: (principal, options, gateway = gateways[0]) => connect(gateway.url, principal.token, options),
     review: (...args) => output('review.mjs', [config, ...args], { PGUSER: 'postgres' }),
     startGateway: () => startGateway(config),

@@ -30,8 +30,8 @@ export function newPrincipal(name, more = {}) {
   return { name, token, entry };
 }
 
-export function writeConfig(upstreams, principals) {
-  const file = `${out}/gateway.json`;
+export function writeConfig(upstreams, principals, name = 'gateway.json') {
+  const file = `${out}/${name}`;
   writeFileSync(file, JSON.stringify({ listen: { host: '127.0.0.1', port: 0 }, upstreams, principals: principals.map((p) => p.entry) }));
   return file;
 }

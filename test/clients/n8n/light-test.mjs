@@ -9,7 +9,7 @@ import { makeServices } from './world.mjs';
 
 const plays = [
   scenario.approved, scenario.forged, scenario.rejected, scenario.unharmed, scenario.mismatch, scenario.conflict, scenario.elsewhere,
-  only.once, only.twice, only.busy, only.forgotten, only.batches, scenario.rings, only.deafChat,
+  only.once, only.twice, only.busy, only.forgotten, only.batches, scenario.rings, only.deafChat, only.tenants,
   scenario.threeDays, (world) => scenario.threeDays(world, '-loop'), only.loops, scenario.failedRefund, only.notApprovedInRun,
   only.provider, only.runTaken, only.twiceInRun, only.mailEnds, only.missed, only.expired, only.noWait, only.deaf,
 ];

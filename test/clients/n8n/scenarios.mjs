@@ -195,7 +195,7 @@ export async function rings(world) {
   const request = await db.one('agent', "SELECT * FROM approval.propose($1, 'refund', $2, agent_reason => $3, reply_to => $4)",
     [`ring-${++calls}`, '{"order": "<b>A-9</b>"}', 'Click http://evil.example.com', 'http://127.0.0.1:1/secret']);
   const [message] = await until('the chat rings', () => chat.of(request.id).length > 0 && chat.of(request.id));
-  like(message.json.text, new RegExp(`^[0-9]+ waiting for a decision:(\\n(https://inbox\\.example\\.com/requests/[0-9A-Z]{26}|…))+$`),
+  like(message.json.text, new RegExp(`^[0-9]+ waiting for a decision:(\\n(https://inbox\\.example\\.com/#/[0-9A-Z]{26}|…))+$`),
     'the chat gets links to the inbox, and nothing that an agent wrote');
   await db.reject(request);
   return request;

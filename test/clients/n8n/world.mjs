@@ -86,7 +86,7 @@ export async function makeServices() {
   const provider = await new Service(() => [200, { refund_id: 're_1' }]).start();
   const [mails, chat, canary] = await Promise.all([new Service().start(), new Service().start(), new Service().start()]);
   const settings = {
-    provider_url: provider.url, mail_url: mails.url, inbox_url: 'https://inbox.example.com/requests/', chat_urls: JSON.stringify([chat.url]),
+    provider_url: provider.url, mail_url: mails.url, inbox_url: 'https://inbox.example.com/#', chat_urls: JSON.stringify([chat.url]),
   };
   return { db: new Database(), provider, mails, chat, canary, settings };
 }

@@ -2,11 +2,14 @@
 // happened comes from the feed, and every event that leaves bears the feed's cursor
 // as its id, so that a browser that was away goes on where it was (Last-Event-ID).
 import { bridgeClient } from './db.mjs';
+import { Refusal } from './refusal.mjs';
 
 const MOST = 500;
 const BACK_OFF = [100, 300, 1000, 3000];
 const HEARTBEAT = 15_000;
 const UNREAD_MOST = 1 << 20;
+const STREAMS_MOST = 50;
+const PAGES_MOST = 10;
 
 const feedSql = 'SELECT cursor_text, events, more, resync FROM approval.feed($1, max_rows => $2, tenant => NULL)';
 
@@ -29,10 +32,21 @@ export function bridge(config, log) {
   let stopped = false;
   let queue = Promise.resolve();
 
-  // A browser that does not read is cut off; it comes back with the id it has.
+  // Not ended: a browser that does not read would never see the end, and
+  // whoever is cut off comes back with the id it has.
+  function cutOff(listener) {
+    listeners.delete(listener);
+    listener.response.destroy();
+  }
+
   function send(listener, part) {
-    if (listener.response.writableLength > UNREAD_MOST) listener.response.destroy();
+    if (listener.response.writableLength > UNREAD_MOST) cutOff(listener);
     else listener.response.write(part);
+  }
+
+  function beat(listener) {
+    if (listener.isOpen()) send(listener, message(null, 'beat', {}));
+    else cutOff(listener);
   }
 
   // What is new: held back while the listener still hears what it has missed.
@@ -114,11 +128,13 @@ export function bridge(config, log) {
   // stands for more than the browser has seen.
   async function catchUp(listener, from) {
     let answer = { cursor_text: from };
+    let pages = 0;
     do {
-      answer = await feed(answer.cursor_text);
+      // Who has missed so much reads the list anew.
+      answer = ++pages > PAGES_MOST ? { ...await feed('now'), resync: true } : await feed(answer.cursor_text);
       send(listener, told(answer, listener.person));
-    } while (answer.more);
-    send(listener, message(answer.cursor_text, 'ready', {}));
+    } while (answer.more && !listener.response.destroyed);
+    send(listener, message(answer.cursor_text, 'ready', { name: listener.person.name }));
     const held = listener.held;
     listener.held = null;
     for (const part of held) send(listener, part);
@@ -127,19 +143,21 @@ export function bridge(config, log) {
   return {
     start: connect,
     connected: () => client !== null,
-    async stream(request, response, person, until) {
-      const listener = { response, person, held: [] };
+    // isOpen: whether the session is.
+    async stream(request, response, person, isOpen) {
+      if ([...listeners].filter((l) => l.person.name === person.name).length >= STREAMS_MOST) throw new Refusal(429, 'streams');
+      const listener = { response, person, isOpen, held: [] };
       response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
       response.write('retry: 1000\n\n');
       listeners.add(listener);
-      const beat = setInterval(() => response.write(message(null, 'beat', {})), HEARTBEAT);
-      const end = setTimeout(() => response.end(), Math.max(0, until - Date.now()));
+      const beating = setInterval(beat, HEARTBEAT, listener);
       response.on('close', () => {
-        clearInterval(beat);
-        clearTimeout(end);
+        clearInterval(beating);
         listeners.delete(listener);
       });
       try {
+        // What is caught up with is not to ring as well.
+        await ring();
         // Text that is no cursor is refused by the feed: such a browser begins anew.
         await catchUp(listener, request.headers['last-event-id'] || 'now').catch(async (e) => {
           if (e.code !== '22023') throw e;
@@ -149,13 +167,17 @@ export function bridge(config, log) {
       } catch (e) {
         // The browser comes again, with the id it has.
         log(`stream: ${e.code ?? e.message}`);
-        response.end();
+        cutOff(listener);
       }
+    },
+    // Sessions may have ended.
+    check() {
+      for (const listener of listeners) beat(listener);
     },
     readAnyway: ring,
     async stop() {
       stopped = true;
-      for (const { response } of listeners) response.end();
+      for (const listener of listeners) cutOff(listener);
       await client?.end().catch(() => {});
     },
   };

@@ -49,12 +49,19 @@ export function checkPost(request, config) {
   if (!/^application\/json\b/.test(request.headers['content-type'] ?? '')) throw new Refusal(400, 'bad_request');
 }
 
-export async function readJson(request) {
+// Text that somebody sent, or nothing.
+export function text(value) {
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'object') throw new Refusal(400, 'bad_request');
+  return String(value);
+}
+
+export async function readJson(request, most = BODY_MOST) {
   const parts = [];
   let size = 0;
   for await (const part of request) {
     size += part.length;
-    if (size > BODY_MOST) throw new Refusal(413, 'too_large');
+    if (size > most) throw new Refusal(413, 'too_large');
     parts.push(part);
   }
   try {

@@ -24,30 +24,38 @@ export async function addPerson(state, { name, actor, tenants, password }) {
 }
 
 export function people(state) {
-  const failures = new Map();
+  const tries = new Map();
 
-  const blocked = (name) => {
-    const f = failures.get(name);
-    return f && f.count >= TRIES && Date.now() < f.until;
+  const stored = (name) => {
+    const all = readState(fileOf(state), {});
+    return Object.hasOwn(all, name) ? all[name] : null;
   };
 
-  const failed = (name) => {
-    if (failures.size > 10_000) failures.clear();
-    failures.set(name, { count: (failures.get(name)?.count ?? 0) + 1, until: Date.now() + PAUSE });
-  };
+  // Counted before the password is looked at, so that many at once are counted too.
+  function mayTry(name) {
+    const now = Date.now();
+    for (const [key, { until }] of tries) if (until <= now) tries.delete(key);
+    const count = tries.get(name)?.count ?? 0;
+    if (count >= TRIES) return false;
+    tries.set(name, { count: count + 1, until: now + PAUSE });
+    return true;
+  }
+
+  // As the file has it now.  The mark is another one after a change of password.
+  function find(name) {
+    const person = stored(name);
+    return person && { name, actor: person.actor, tenants: person.tenants, mark: person.salt };
+  }
 
   // The person, null, or 'blocked'.  Unknown names take as long as known ones.
-  return async function authenticate(name, password) {
-    const all = readState(fileOf(state), {});
-    const person = Object.hasOwn(all, name) ? all[name] : null;
-
-    if (blocked(name)) return 'blocked';
+  async function authenticate(name, password) {
+    if (!mayTry(name)) return 'blocked';
+    const person = stored(name);
     const hash = await hashed(password, person?.salt ?? 'nobody');
-    if (!person || !timingSafeEqual(Buffer.from(hash), Buffer.from(person.hash))) {
-      failed(name);
-      return null;
-    }
-    failures.delete(name);
-    return { name, actor: person.actor, tenants: person.tenants };
-  };
+    if (!person || !timingSafeEqual(Buffer.from(hash), Buffer.from(person.hash))) return null;
+    tries.delete(name);
+    return find(name);
+  }
+
+  return { authenticate, find };
 }

@@ -2,7 +2,7 @@
 import { Refusal } from './refusal.mjs';
 
 const COMPACT = `id::text, tenant, server, tool, class, risk, status, outcome, left(summary, 400) AS summary, length(summary) > 400 AS clipped, review_hash::text,
-  requested_by, on_behalf_of, edited_by, approvals, approvals_needed, reviewer_group, escalated_to, proposed_at, expires_at, sort_key`;
+  requested_by, on_behalf_of, edited_by, approvals, approvals_needed, reviewer_group, escalated_to, proposed_at, expires_at, sort_key, clock_timestamp() AS server_now`;
 const FILTERS = ['status', 'risk', 'tool', 'assignee'];
 const PAGE = 1000;
 
@@ -21,7 +21,7 @@ export function filtersOf(query, person) {
 export async function page(db, person, query) {
   const most = Math.min(Math.max(Number.parseInt(query.get('max') ?? '100', 10) || 100, 1), PAGE);
   const { rows } = await db.query(
-    `SELECT ${COMPACT}, assignee, claimed_by, clock_timestamp() AS server_now FROM approval.inbox_page($1, $2, $3)`,
+    `SELECT ${COMPACT}, assignee, claimed_by FROM approval.inbox_page($1, $2, $3)`,
     [JSON.stringify(filtersOf(query, person)), query.get('after') ?? '', most]);
   return { rows, more: rows.length === most };
 }

@@ -8,7 +8,8 @@ const LASTS = 12 * 3600;
 
 const digest = (token) => createHash('sha256').update(token).digest('base64url');
 
-export function sessions(state, { secure }) {
+// find: who somebody is now, by name; a mark that has changed ends what was open.
+export function sessions(state, find, { secure }) {
   const file = join(state, 'sessions.json');
   const open = new Map(Object.entries(readState(file, {})));
   const name = secure ? '__Host-inbox' : 'inbox';
@@ -36,7 +37,7 @@ export function sessions(state, { secure }) {
   return {
     begin(person) {
       const token = randomBytes(32).toString('base64url');
-      open.set(digest(token), { person, until: Date.now() + LASTS * 1000 });
+      open.set(digest(token), { name: person.name, mark: person.mark, until: Date.now() + LASTS * 1000 });
       save();
       return cookie(token, LASTS);
     },
@@ -44,7 +45,8 @@ export function sessions(state, { secure }) {
       const token = tokenOf(request);
       const session = token && open.get(digest(token));
       if (!session || session.until <= Date.now()) return null;
-      return { person: session.person, csrf: csrfOf(token), until: session.until };
+      const person = find(session.name);
+      return person && person.mark === session.mark ? { person, csrf: csrfOf(token) } : null;
     },
     end(request) {
       const token = tokenOf(request);

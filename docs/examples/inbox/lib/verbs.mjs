@@ -1,8 +1,7 @@
 // What a person can do, each one call of a verb in that person's name.
+import { text } from './http.mjs';
 import { Refusal } from './refusal.mjs';
 import { mayUse } from './requests.mjs';
-
-const text = (value) => (value === undefined || value === null ? null : String(value));
 
 // name: the statement and its parameters, after id, actor and tenant.
 const VERBS = {
@@ -39,15 +38,20 @@ export async function decide(db, person, id, body) {
   return { status: a.status, approvals: Number(a.approvals), approvals_needed: Number(a.approvals_needed) };
 }
 
+function entryOf(decision) {
+  const entry = Object.fromEntries(['id', 'seen', 'verdict', 'result'].map((name) => [name, text(decision?.[name])]));
+  if (!entry.seen) throw new Refusal(400, 'bad_request');
+  if (!entry.result) delete entry.result;
+  return entry;
+}
+
 // A selection: what can be decided is, and every other row says why not.
 export async function decideMany(db, person, body) {
   if (!Array.isArray(body.decisions)) throw new Refusal(400, 'bad_request');
-  const entries = body.decisions.map(({ id, seen, verdict, result }) => ({ id, seen, verdict, ...(result ? { result } : {}) }));
-  if (entries.some((entry) => !entry.seen)) throw new Refusal(400, 'bad_request');
   const { rows } = await db.query(
     `SELECT id::text, answer, ok, reason, http_status, detail, status, decided_by, clock_timestamp() AS server_now
      FROM approval.try_decide_many($1, actor => $2, tenant => $3)`,
-    [JSON.stringify(entries), person.actor, mayUse(person, text(body.tenant))]);
+    [JSON.stringify(body.decisions.map(entryOf)), person.actor, mayUse(person, text(body.tenant))]);
   return {
     answers: rows.map(({ detail, http_status, reason, server_now, ...row }) => ({
       ...row, reason, words: row.ok ? null : new Refusal(http_status ?? 409, reason, detail ?? {}, server_now).words,

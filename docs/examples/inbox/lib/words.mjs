@@ -48,6 +48,8 @@ const words = {
   wrong_password: () => 'Name or password is wrong.',
   csrf: () => 'This did not come from the page as it is. Reload it and try again.',
   origin: () => 'This did not come from the page. Nothing was decided.',
+  unanswered: () => 'The connection to the database broke. Perhaps this was done: look at the request again before you rely on either.',
+  streams: () => 'Too many pages of yours are open.',
   quota: () => 'There is too much waiting already.',
 };
 

@@ -14,16 +14,19 @@ export class Refused extends Error {
   }
 }
 
+// An answer that was lost on its way looks like a server that is not there.
+const sent = ({ method }) => (method === 'POST' ? ' Perhaps it has heard you: look at the request again before you rely on either.' : '');
+
 async function call(path, options) {
   let response;
   try {
     response = await fetch(`/api/${path}`, { ...options, credentials: 'same-origin', redirect: 'error' });
   } catch {
-    throw new Refused({ http: 503, reason: 'unavailable', words: 'The inbox cannot be reached just now. Nothing was decided; try again.' });
+    throw new Refused({ http: 503, reason: 'unavailable', words: `The inbox cannot be reached just now.${sent(options)}` });
   }
   const body = await response.json().catch(() => ({ http: response.status, words: 'The answer could not be read.' }));
   if (response.ok) {
-    const now = body.server_now ?? body.rows?.[0]?.server_now;
+    const now = [body, body.rows?.[0], body.waiting?.[0]].find((part) => part?.server_now)?.server_now;
     if (now) ahead = Date.parse(now) - Date.now();
     return body;
   }

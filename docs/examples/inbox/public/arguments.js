@@ -10,11 +10,19 @@ export function toNode(value) {
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
-export function toText(node) {
+function list(parts, [open, close], margin) {
+  if (margin === null || parts.length === 0) return `${open}${parts.join(',')}${close}`;
+  return `${open}\n${margin}  ${parts.join(`,\n${margin}  `)}\n${margin}${close}`;
+}
+
+// With a margin, every member has a line of its own.
+export function toText(node, margin = null) {
+  const inner = margin === null ? null : `${margin}  `;
+
   switch (node.type) {
     case 'null': return 'null';
-    case 'array': return `[${node.items.map(toText).join(',')}]`;
-    case 'object': return `{${node.members.map(({ key, node: n }) => `${JSON.stringify(key)}:${toText(n)}`).join(',')}}`;
+    case 'array': return list(node.items.map((n) => toText(n, inner)), '[]', margin);
+    case 'object': return list(node.members.map(({ key, node: n }) => `${JSON.stringify(key)}: ${toText(n, inner)}`), '{}', margin);
     case 'number': {
       const text = node.value.trim();
       if (!NUMBER.test(text)) throw new Error(`"${text}" is not a number`);

@@ -1,7 +1,7 @@
 // Texts for people.
 
 // Characters that cannot be seen, or that turn text around, are written as escapes.
-const HIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+const HIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 export function visible(text) {
   return String(text).replace(HIDDEN, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
@@ -28,17 +28,44 @@ export function clock(at) {
   return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 }
 
+// As the gate writes paths: a name that could be taken for something else is in quotes.
+function named(path, key) {
+  const name = /^[A-Za-z_]\w*$/.test(key) ? key : JSON.stringify(key);
+  return path ? `${path}.${name}` : name;
+}
+
 // A document as rows of path and value, in its order.
 export function flat(value, path = '', rows = []) {
   const inside = value !== null && typeof value === 'object' ? Object.entries(value) : [];
   if (inside.length === 0) rows.push({ path: path || '(all)', value });
-  for (const [key, v] of inside) flat(v, Array.isArray(value) ? `${path}[${key}]` : path ? `${path}.${key}` : key, rows);
+  for (const [key, v] of inside) flat(v, Array.isArray(value) ? `${path}[${key}]` : named(path, key), rows);
   return rows;
 }
 
-// Strings as they are, everything else as JSON.
+function isJson(text) {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// Strings as they are, or between quotes if they read as something else or have ends
+// that cannot be seen; everything else as JSON.
 export function shown(value) {
-  return visible(typeof value === 'string' ? value : JSON.stringify(value));
+  if (typeof value !== 'string') return JSON.stringify(value);
+  const plain = value !== '' && value.trim() === value && !value.startsWith('"') && !isJson(value);
+  return visible(plain ? value : `"${value}"`);
+}
+
+const LONG = 600;
+const LINES = 12;
+
+// Of a value that needs a frame to be scrolled in: how much there is to read.
+export function length(text) {
+  const lines = text.split('\n').length;
+  return text.length > LONG || lines > LINES ? `${text.length} characters in ${lines} line${lines === 1 ? '' : 's'}` : '';
 }
 
 export function indented(text) {

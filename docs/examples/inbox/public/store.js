@@ -1,12 +1,13 @@
 // The list: what waits, oldest first.  It comes from SQL; events only say what to read
 // again.  Rows that were closed stay where they are until nobody points at the list.
 import { computed, reactive, ref, shallowReactive, shallowRef, triggerRef } from '/vendor/vue.js';
-import { get, serverNow } from './api.js';
+import { get, serverNow, session } from './api.js';
 import { closedWords } from './format.js';
 
 const FIRST = 100;
 const PAGE = 1000;
 const MOST = 20_000;
+const PATIENCE = 3000;
 
 export const rows = shallowRef([]);
 export const filters = reactive({ status: '', tenant: '', risk: '', tool: '', assignee: '' });
@@ -17,6 +18,7 @@ export const current = computed(() => opened.value?.id ?? null);
 export const loading = ref(false);
 export const complete = ref(true);
 export const problem = ref('');
+export const notice = ref('');
 // Rises whenever something may have changed that an open card shows.
 export const changed = shallowReactive({ count: 0, ids: new Set() });
 
@@ -76,13 +78,14 @@ export async function load() {
     } while (answer.more && fresh.length < MOST);
   } catch (e) {
     if (mine === generation) problem.value = e.message;
+    later(() => mine === generation && load());
   } finally {
     if (mine === generation) loading.value = paging = false;
   }
   if (mine !== generation) return;
   const missed = [...rang];
   rang.clear();
-  await refresh(missed);
+  ring(missed);
 }
 
 function show(fresh) {
@@ -101,6 +104,18 @@ export function close(id, words) {
   row.closed = words;
   selection.delete(id);
   triggerRef(rows);
+}
+
+function later(run) {
+  setTimeout(() => session.value && run(), PATIENCE);
+}
+
+// What could not be read is asked for again, as no event will speak of it twice.
+export function ring(ids) {
+  refresh(ids).then(() => { notice.value = ''; }, (e) => {
+    notice.value = e.message;
+    later(() => ring(ids));
+  });
 }
 
 // What events spoke of.

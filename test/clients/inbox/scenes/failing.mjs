@@ -22,7 +22,7 @@ export async function bridgeKilled(inbox, browsers) {
   await page.waitForSelector('.live.away');
   ok(true, 'the page says that it is cut off');
   await press(page, 'approve');
-  await says(page, /cannot be reached just now\. Nothing was decided/);
+  await says(page, /cannot be reached just now\. Perhaps it has heard you/);
   // Rows that are closed stay while somebody points at the list.
   await page.hover('.list');
   // Meanwhile the world goes on.
@@ -59,6 +59,22 @@ export async function serverRestarted(inbox, browsers) {
     await until('the doorbell rings again', async () => (await page.locator(`${row(calls[1].id)}.closed`).count()) === 1);
     ok(true, `a server after a ${how}: and it is live again`);
   }
+}
+
+// The server is there for the stream, and not for what the stream speaks of.
+export async function oneReadFails(inbox, browsers) {
+  const page = await browsers.person('alice');
+  await says(page, /Nothing waits for you/, '.list');
+  let failed = 0;
+  await page.route('**/api/requests?ids=*', (route) => {
+    if (failed++ > 0) return route.continue();
+    return route.fulfill({ status: 503, contentType: 'application/json', body: JSON.stringify({ http: 503, words: 'Not now.' }) });
+  });
+  const { id } = await mail(30);
+  await page.waitForSelector('.notice:has-text("Not now.")');
+  await page.waitForSelector(row(id));
+  await page.waitForSelector('.notice', { state: 'detached' });
+  ok(true, 'what could not be read is read again');
 }
 
 // What a browser that was away is told, by the id it had.

@@ -76,6 +76,10 @@ export async function otherSites(inbox, browsers) {
   like(front.headers.get('content-security-policy'), /default-src 'none'.*script-src 'self';.*frame-ancestors 'none'/, 'no other site can frame the page');
   is(/unsafe/.test(front.headers.get('content-security-policy')), false, 'and it needs no eval and no scripts in its text');
   is((await raw(inbox, 'GET', '/../lib/config.mjs')).status, 404, 'only its files are served');
+  is((await raw(inbox, 'GET', '//')).status, 400, 'an address that is none is not understood');
+  for (const [to, wrong] of [[path, { seen: { toString: 1 } }], ['/api/decisions', { decisions: [null] }]]) {
+    is((await raw(inbox, 'POST', to, { headers, body: JSON.stringify({ tenant: 'acme', verdict: 'approve', ...wrong }) })).status, 400, 'nor is what has another type');
+  }
   is(await tried({}), 200, 'the page itself may');
   is((await statusOf(call.id)).status, 'approved', 'and that decides');
   const seen = await page.evaluate(() => [document.documentElement.outerHTML, location.href, JSON.stringify(localStorage), document.cookie].join('\n'));
