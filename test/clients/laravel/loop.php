@@ -15,6 +15,7 @@ $asked = static function (string $what) use ($refund): string {
     $chat = fresh($what);
     say($chat, $refund($chat));
     waits($chat, 1);
+    rests($chat);
 
     return $chat;
 };
