@@ -1,5 +1,6 @@
 // What the inbox reads.  Every statement names the tenants of the person.
 import { Refusal } from './refusal.mjs';
+import { groupsOf, VOTES } from './votes.mjs';
 
 const COMPACT = `id::text, tenant, server, tool, class, risk, status, outcome, left(summary, 400) AS summary, length(summary) > 400 AS clipped, review_hash::text,
   requested_by, on_behalf_of, edited_by, approvals, approvals_needed, reviewer_group, escalated_to, proposed_at, expires_at, sort_key, clock_timestamp() AS server_now`;
@@ -61,8 +62,8 @@ SELECT r.id::text, r.tenant, r.conversation_id, r.tool_call_id, r.run_id, r.serv
         FROM approval.diff(r.proposed_arguments, r.arguments) d WHERE r.proposed_arguments IS NOT NULL) AS correction,
        (SELECT coalesce(json_agg(json_build_object('n', a.n, 'at', a.at, 'kind', a.kind, 'actor', a.actor, 'note', a.note) ORDER BY a.n), '[]')
         FROM approval.audit a WHERE a.tenant = r.tenant AND a.request_id = r.id) AS events,
-       (SELECT coalesce(json_agg(DISTINCT m.reviewer_group), '[]') FROM approval.group_members m
-        WHERE m.actor = $3 AND m.tenant IN (r.tenant, '*')) AS my_groups,
+       ${VOTES} AS votes,
+       ${groupsOf('$3')} AS my_groups,
        (SELECT bool_or(t.edits = 'none') IS NOT TRUE FROM approval.registry t
         WHERE t.tenant IN (r.tenant, '*') AND t.server = r.server AND t.tool = r.tool) AS editable
 FROM approval.request_of($1, $2) r LEFT JOIN approval.gate_reasons() g ON g.gate_reason = r.gate_reason`;
