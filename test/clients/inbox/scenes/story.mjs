@@ -1,6 +1,6 @@
 // What a newcomer does: an agent asks, a person approves, it is run.
 import { is, like, ok } from '../../tap.mjs';
-import { openCard, picture, press, says, sql } from '../harness.mjs';
+import { Inbox, openCard, picture, press, row, says, sql } from '../harness.mjs';
 
 export async function askedApprovedRun(inbox, browsers) {
   const page = await browsers.person('alice');
@@ -31,4 +31,23 @@ export async function askedApprovedRun(inbox, browsers) {
   ok(true, 'what is done can be found again');
   await inbox.stop('SIGTERM', executor);
   await inbox.stop('SIGKILL', agent);
+}
+
+export async function beforeADatabaseThatIsThere(_, browsers) {
+  const inbox = new Inbox('theirs', { alice: '' });
+  await inbox.begin();
+  const page = await browsers.person('alice', { inbox });
+  const [{ id }] = await sql('agent', `SELECT id::text FROM approval.propose('call-1', 'refund', '{"amount": 5}')`, [], 'theirs');
+  await page.waitForSelector(row(id));
+  await openCard(page, id);
+  await page.reload();
+  await page.waitForSelector('.card .scroll h2');
+  await press(page, 'approve');
+  await says(page, /You approved this/);
+  const [{ ok: run }] = await sql('executor', `SELECT ok FROM approval.try_consume($1, 'refund', '{"amount": 5}', 'job-1')`, [id], 'theirs');
+  ok(run, 'with two more logins, a database without tenants has an inbox');
+  await page.click('button:has-text("Recent")');
+  await page.waitForSelector(`.recent li[data-id="${id}"]`);
+  await page.context().close();
+  await inbox.stop();
 }
