@@ -1,6 +1,6 @@
 // What a newcomer does: an agent asks, a person approves, it is run.
-import { is, like, ok } from '../../tap.mjs';
-import { Inbox, openCard, picture, press, row, says, sql } from '../harness.mjs';
+import { is, like, ok, until } from '../../tap.mjs';
+import { decide, Inbox, openCard, picture, press, row, says, sql, waitingIds } from '../harness.mjs';
 
 export async function askedApprovedRun(inbox, browsers) {
   const page = await browsers.person('alice');
@@ -50,4 +50,19 @@ export async function beforeADatabaseThatIsThere(_, browsers) {
   await page.waitForSelector(`.recent li[data-id="${id}"]`);
   await page.context().close();
   await inbox.stop();
+}
+
+export async function anAgentThatKnowsWhenToStop(inbox) {
+  const agent = inbox.program('agent.mjs', '--every', '0.05', '--most', '3');
+  let said = '';
+  agent.stdout.on('data', (data) => { said += data; });
+  await until('it stops', () => /3 calls wait for a person/.test(said));
+  const waiting = await waitingIds();
+  is(waiting.length, 3, 'an agent whose calls wait asks for no more');
+  await decide(waiting[0], 'reject', 'user:alice', { tenant: (await sql('inbox_reviewer', 'SELECT tenant FROM approval.inbox WHERE id = $1', [waiting[0]]))[0].tenant });
+  await until('it goes on', async () => (await waitingIds()).at(-1) !== waiting[2]);
+  ok(true, 'until one of them is decided');
+  await until('it stops again', () => said.match(/3 calls wait for a person/g).length === 2);
+  ok(true, 'and says so once each time');
+  await inbox.stop('SIGKILL', agent);
 }
