@@ -109,7 +109,10 @@ Tap::ok(
     'no token stands in the exception, nor in those before it'
 );
 $stock = new PostgresConnection(DB::connection('agent')->getPdo());
-$exceptions = ["as it does in Laravel's own" => [$stock, true], 'nor in one of a statement by hand' => [DB::connection('agent'), false]];
+$exceptions = [
+    "as it does in Laravel's own" => [$stock, true],
+    'nor in one of a statement by hand' => [DB::connection('agent'), false],
+];
 foreach ($exceptions as $what => [$db, $has]) {
     try {
         $db->select('SELECT * FROM approval.next_iteration(?, ?)', [$run, $secret]);

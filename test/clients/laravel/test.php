@@ -20,7 +20,7 @@ config(['database.connections.admin' => [
     'username' => getenv('PGUSER'),
     'application_name' => 'admin',
 ] + config('database.connections.agent')]);
-foreach (['adapter', 'refusals', 'retries', 'endpoint', 'input', 'listener', 'killed', 'shipping'] as $part) {
+foreach (['adapter', 'refusals', 'retries', 'endpoint', 'input', 'listener', 'killed', 'endless', 'shipping'] as $part) {
     printf("# %s\n", $part);
     require __DIR__ . "/{$part}.php";
 }
