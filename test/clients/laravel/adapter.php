@@ -8,6 +8,8 @@ use Approval\Tests\Tap;
 use App\Approval\Executor;
 use App\Approval\Json;
 use App\Approval\Requester;
+use App\Approval\Tool;
+use App\Approval\ToolFailed;
 use App\Approval\Verbs;
 use Illuminate\Support\Facades\DB;
 
@@ -138,3 +140,24 @@ foreach (['web', 'agent', 'executor'] as $login) {
     );
     Tap::is($reads->may, $login === 'executor', "{$login} and the tokens of permits");
 }
+
+// What a payment system of another age says of a failure.
+app()->bind('failing', static fn () => new class () implements Tool {
+    public function run(string $arguments, string $idempotencyKey): string
+    {
+        throw new ToolFailed("ung\xfcltig");
+    }
+});
+$tools = config('approval.tools');
+config(['approval.tools' => ['refund' => 'failing']]);
+$chat = fresh('failing');
+$requester->propose($chat, 'call-1', 'refund', ['order' => 'x', 'amount' => 3]);
+app(Executor::class)->run($requester->outcomes($chat)[0]);
+$failed = $requester->outcomes($chat)[0];
+Tap::is([$failed->outcome, $failed->result], ['failed', '{"error":"ung?ltig"}'], 'a failure in Latin-1 is one');
+config(['approval.tools' => $tools]);
+
+DB::purge('agent');
+DB::purge('executor');
+[$call] = app(Requester::class)->outcomes($chat);
+Tap::is(app(Executor::class)->concerns($call), false, 'a worker whose connections were purged has new ones');

@@ -1,9 +1,14 @@
 <?php
 
+<<<<<<< HEAD
 // artisan, in a process that kills itself (-9) at the point that DIE_AT names, or in which something is out of order.
+=======
+// artisan, in a process that kills itself (-9) at the point that DIE_AT names, or with the model that MODEL names.
+>>>>>>> a87604ccaefdbe51a05219b6d2153deee72e6e8f
 
 declare(strict_types=1);
 
+use App\Agent\Call;
 use App\Agent\Model;
 use App\Agent\Reply;
 use App\Agent\RunPaused;
@@ -54,17 +59,31 @@ $app->extend(Payments::class, static fn (Payments $real) => new class ($real, $b
     }
 });
 
-// "no model": it throws, whatever is asked.
-$app->extend(Model::class, static fn (Model $model) => new class ($model, $at === 'no model') implements Model {
-    public function __construct(private readonly Model $model, private readonly bool $broken)
+$app->extend(Model::class, static fn (Model $real) => new class ($real, (string) getenv('MODEL')) implements Model {
+    public function __construct(private readonly Model $real, private readonly string $kind)
     {
     }
 
     public function reply(string $message, array $outcomes): Reply
     {
-        return $this->broken
-            ? throw new RuntimeException('the model is away')
-            : $this->model->reply($message, $outcomes);
+        return match ($this->kind) {
+            'broken' => throw new RuntimeException('the model is away'),
+            'slow' => sleep(3) === 0 ? $this->real->reply($message, $outcomes) : null,
+            'counting' => $this->counted($this->real->reply($message, $outcomes)),
+            default => $this->real->reply($message, $outcomes),
+        };
+    }
+
+    /** Call ids that begin anew with each run. */
+    private function counted(Reply $reply): Reply
+    {
+        $calls = array_map(
+            static fn (Call $call, int $n) => new Call("call_{$n}", $call->tool, $call->arguments),
+            $reply->calls,
+            array_keys($reply->calls)
+        );
+
+        return $calls === [] ? $reply : Reply::calls(...$calls);
     }
 });
 

@@ -138,7 +138,7 @@ array_map(static fn (Process $worker) => $worker->kill(), $workers);
 // A model that is away. The listener hears each release, and leaves the pace to the queue.
 $chat = fresh('away');
 $run = say($chat, $two($chat));
-$broken = $worker(__DIR__ . '/dying-artisan.php', ['DIE_AT' => 'no model']);
+$broken = $worker(__DIR__ . '/dying-artisan.php', ['MODEL' => 'broken']);
 $jobs = admin()->table('jobs')->where('payload', 'like', "%{$run}%");
 Wait::until('the third attempt', static fn () => $jobs->clone()->max('attempts') >= 3);
 Tap::is($jobs->clone()->count(), 1, 'an attempt that fails is tried again by the queue, and by nobody else');

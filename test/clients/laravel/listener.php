@@ -75,3 +75,11 @@ $worker->kill();
 $listener->signal(SIGTERM);
 Wait::until('its end', static fn () => !$listener->runs());
 Tap::is($listener->runs(), false, 'SIGTERM ends it');
+
+// A password that is wrong, or the like, is for the log; not twice a second.
+$unknown = fresh('nobody');
+$deaf = Process::start([PHP_BINARY, 'artisan', 'approval:listen', '-v'], ['DB_AGENT_USERNAME' => $unknown]);
+Wait::until('some tries in vain', static fn () => preg_match_all('/^lost$/m', $deaf->said()) > 2);
+$log = (string) @file_get_contents(storage_path('logs/laravel.log'));
+Tap::is(preg_match_all("/^\[.*local\.ERROR: .*{$unknown}/m", $log), 1, 'a listener that cannot connect says so, once');
+$deaf->kill();

@@ -29,14 +29,14 @@ final class AgentLoop
     public function drive(string $runId, string $conversation): void
     {
         $this->turns->taken($runId);
-        $run = $this->claim($runId, $conversation);
-        if ($run === null) {
-            return;
-        }
+        $run = null;
         try {
-            $this->goOn($run);
+            $run = $this->claim($runId, $conversation);
+            if ($run !== null) {
+                $this->goOn($run);
+            }
         } catch (Throwable $e) {
-            $this->giveBack($run);
+            $this->giveBack($runId, $run);
             throw $e;
         }
     }
@@ -44,8 +44,25 @@ final class AgentLoop
     /** The last word of a job that was tried too often. */
     public function giveUp(string $runId, string $conversation): void
     {
-        $this->claim($runId, $conversation)?->fail('The worker failed, again and again.');
-        $this->settle($runId);
+        $why = 'The worker failed, again and again.';
+        try {
+            $this->claim($runId, $conversation)?->fail($why);
+            $this->settle($runId);
+        } catch (Refusal $refusal) {
+            // It could not even be started, and a turn without a run has no other end.
+            if (!$this->isRun($runId)) {
+                $this->turns->end($runId, 'failed', "{$why} The gate says: {$refusal->reason}.");
+            }
+        }
+    }
+
+    private function isRun(string $runId): bool
+    {
+        try {
+            return $this->requester->runOf($runId)->run_id === $runId;
+        } catch (Refusal) {
+            return false;
+        }
     }
 
     private function claim(string $runId, string $conversation): ?HeldRun
@@ -53,8 +70,10 @@ final class AgentLoop
         try {
             $this->requester->startRun($conversation, $runId);
             $run = $this->requester->claimRun($runId, gethostname() . '-' . getmypid(), $this->lease);
-        } catch (Refusal) {
-            // Somebody else is at it, or it has ended.
+        } catch (Refusal $refusal) {
+            if (!in_array($refusal->reason, ['run_claimed', 'run_ended'], true)) {
+                throw $refusal;
+            }
             $this->settle($runId);
 
             return null;
@@ -132,23 +151,32 @@ final class AgentLoop
     private function propose(HeldRun $run, array $wanted, string $onBehalfOf): bool
     {
         foreach ($wanted as $call) {
-            try {
-                $run->propose($call, $onBehalfOf);
-            } catch (Refusal $refusal) {
-                if (str_starts_with($refusal->reason, 'run_')) {
-                    throw $refusal;
-                }
-                $run->fail("{$call->tool}: {$refusal->reason}");
-
-                return false;
-            } catch (JsonException) {
-                $run->fail("{$call->tool}: not JSON");
+            $problem = $this->problem($run, $call, $onBehalfOf);
+            if ($problem !== null) {
+                $run->fail("{$call->tool}: {$problem}");
 
                 return false;
             }
         }
 
         return true;
+    }
+
+    /** Proposes a call, or says why it cannot be one of this run. */
+    private function problem(HeldRun $run, Call $call, string $onBehalfOf): ?string
+    {
+        try {
+            // The same call under the same id in an earlier run is that one's, and never an outcome of this one.
+            return $run->propose($call, $onBehalfOf)->run_id === $run->id ? null : 'an id that was used before';
+        } catch (Refusal $refusal) {
+            if (str_starts_with($refusal->reason, 'run_')) {
+                throw $refusal;
+            }
+
+            return $refusal->reason;
+        } catch (JsonException) {
+            return 'not JSON';
+        }
     }
 
     /**
@@ -168,11 +196,11 @@ final class AgentLoop
     }
 
     /** For the next attempt of the queue, which takes its time: a release rings, and nobody is to hurry. */
-    private function giveBack(HeldRun $run): void
+    private function giveBack(string $runId, ?HeldRun $run): void
     {
         try {
-            $this->turns->retried($run->id);
-            $run->release();
+            $this->turns->retried($runId);
+            $run?->release();
         } catch (Throwable $e) {
             // The lease lets go of it.
             report($e);

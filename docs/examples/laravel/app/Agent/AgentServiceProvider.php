@@ -13,8 +13,8 @@ final class AgentServiceProvider extends ServiceProvider
     {
         $this->app->bind(Model::class, PretendedModel::class);
         // The application's own tables, over the connection of the process: agent or web.
-        $this->app->singleton(Turns::class, fn (Application $app) => new Turns($app['db']->connection()));
-        $this->app->singleton(Replies::class, fn (Application $app) => new Replies($app['db']->connection()));
+        $this->app->bind(Turns::class, fn (Application $app) => new Turns($app['db']->connection()));
+        $this->app->bind(Replies::class, fn (Application $app) => new Replies($app['db']->connection()));
         $this->app->when(AgentLoop::class)->needs('$lease')->giveConfig('approval.run_lease');
     }
 }

@@ -18,6 +18,9 @@ final class DriveRun implements ShouldQueue
 
     public int $tries = 5;
 
+    /** Seconds: Laravel's own 60 are few for a model. Less than retry_after of the queue. */
+    public int $timeout = 280;
+
     /** @var list<int> seconds; less than what Turns::wake takes for lost */
     public array $backoff = [1, 5, 15, 30];
 

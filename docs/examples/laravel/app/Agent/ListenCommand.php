@@ -24,7 +24,7 @@ final class ListenCommand extends Command
         pcntl_async_signals(true);
         pcntl_signal(SIGTERM, fn () => $this->asked = true);
         pcntl_signal(SIGINT, fn () => $this->asked = true);
-        foreach ($doorbell->rings(1000 * (int) $this->option('pause')) as $why) {
+        foreach ($doorbell->rings(1000 * max(1, (int) $this->option('pause'))) as $why) {
             if ($this->asked) {
                 break;
             }

@@ -14,16 +14,17 @@ final class ApprovalServiceProvider extends ServiceProvider
     public function register(): void
     {
         Connection::resolverFor('pgsql', static fn (...$arguments) => new GateConnection(...$arguments));
-        $this->app->singleton(Requester::class, fn () => new Requester($this->verbs('requester')));
-        $this->app->singleton(Approver::class, fn () => new Approver($this->verbs('approver')));
-        $this->app->singleton(Executor::class, fn (Application $app) => new Executor(
+        // No singletons: a worker outlives connections, and DB::purge makes another one.
+        $this->app->bind(Requester::class, fn () => new Requester($this->verbs('requester')));
+        $this->app->bind(Approver::class, fn () => new Approver($this->verbs('approver')));
+        $this->app->bind(Executor::class, fn (Application $app) => new Executor(
             $this->verbs('executor'),
             new Permits($app['db']->connection(config('approval.connections.executor'))),
             $app,
             config('approval.tools'),
             config('approval.lease')
         ));
-        $this->app->singleton(Doorbell::class, fn (Application $app) => new Doorbell(
+        $this->app->bind(Doorbell::class, fn (Application $app) => new Doorbell(
             $app['db.factory'],
             ['application_name' => 'doorbell']
                 + config('database.connections.' . config('approval.connections.requester'))

@@ -22,6 +22,7 @@ final class Approver
      * came. A PHP array would make a list of the ids "0" and "1", [] of {}, and one of two equal keys.
      *
      * @return object ok, http_status, reason, detail and request (JSON texts)
+     * @throws \JsonException
      */
     public function decideAll(string $conversation, string $posted, int|string $user, ?string $seenSet): object
     {

@@ -27,11 +27,18 @@ final class Doorbell
     public function rings(int $pauseMs): Generator
     {
         $pdo = null;
+        $lost = false;
         while (true) {
             try {
                 $why = $pdo ? $this->wait($pdo, $pauseMs) : 'connected';
                 $pdo ??= $this->listen();
-            } catch (PDOException) {
+                $lost = false;
+            } catch (PDOException $e) {
+                if (!$lost) {
+                    // Only the message: the trace has arguments of Laravel's connector, and the password is one.
+                    logger()->error("The doorbell is lost: {$e->getMessage()}");
+                }
+                $lost = true;
                 $pdo = null;
                 usleep(500_000);
                 $why = 'lost';

@@ -84,7 +84,7 @@ final class Executor
 
             return ['succeeded', Json::text($tool->run($permit->arguments, $permit->idempotency_key))];
         } catch (ToolFailed $e) {
-            return ['failed', Json::text(['error' => $e->getMessage()])];
+            return ['failed', Json::text(['error' => mb_scrub($e->getMessage(), 'UTF-8')])];
         } catch (Throwable $e) {
             report($e);
 

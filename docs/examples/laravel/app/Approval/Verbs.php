@@ -7,6 +7,7 @@ namespace App\Approval;
 use DateTimeInterface;
 use Illuminate\Database\Connection;
 use Illuminate\Database\QueryException;
+use JsonException;
 
 /** Calls functions of the schema "approval" with named arguments, over one connection. */
 final class Verbs
@@ -43,10 +44,19 @@ final class Verbs
         }
     }
 
-    /** A member of a JSON text, as it was written: json_decode keeps one of two keys, and no long number. */
+    /**
+     * A member of a JSON text, as it was written: json_decode keeps one of two keys, and no long number.
+     *
+     * @throws JsonException
+     */
     public function member(string $json, string $name): string
     {
-        return $this->db->selectOne('SELECT ?::json -> ?::text AS member', [Json::text($json), $name])->member;
+        try {
+            return $this->db->selectOne('SELECT ?::json -> ?::text AS member', [Json::text($json), $name])->member;
+        } catch (QueryException $e) {
+            // "\u0000" is JSON, and no text of PostgreSQL.
+            throw $e->getCode() === '22P05' ? new JsonException('unsupported Unicode escape') : $e;
+        }
     }
 
     private static function bind(mixed $value): mixed

@@ -9,6 +9,7 @@ use App\Approval\Approver;
 use Illuminate\Http\JsonResponse;
 use Illuminate\Http\Request;
 use Illuminate\Support\Str;
+use JsonException;
 use stdClass;
 
 /** One address for a conversation: POST {"message": …} or {"decisions": {…}, "seen_set": …}; GET reads it. */
@@ -28,23 +29,32 @@ final class ConversationController
         // Not $request->input(): middleware trims its strings, and {} is [] there.
         $body = json_decode($request->getContent());
         $members = $body instanceof stdClass ? array_keys(get_object_vars($body)) : [];
-        if ($members === ['message'] && is_string($body->message) && trim($body->message) !== '') {
+        if ($members === ['message'] && $this->isText($body->message)) {
             return $this->say($request, $conversation, $body->message);
         }
         if (in_array('decisions', $members, true) && array_diff($members, ['decisions', 'seen_set']) === []) {
             return $this->decide($request, $conversation, $body->seen_set ?? null);
         }
 
-        return $this->answer(422, ['reason' => 'bad_request', 'hint' => 'Send either a message or decisions.']);
+        return $this->badRequest('Send either a message or decisions.');
+    }
+
+    private function isText(mixed $value): bool
+    {
+        return is_string($value) && trim($value) !== '' && !str_contains($value, "\0");
     }
 
     private function decide(Request $request, string $conversation, mixed $seenSet): JsonResponse
     {
         if ($seenSet !== null && !(is_string($seenSet) && preg_match('/^[0-9a-f]{64}$/', $seenSet))) {
-            return $this->answer(422, ['reason' => 'bad_request', 'hint' => 'seen_set is the one that was shown.']);
+            return $this->badRequest('seen_set is the one that was shown.');
         }
-        $user = $request->user()->id;
-        $attempt = $this->approver->decideAll($conversation, $request->getContent(), $user, $seenSet);
+        try {
+            $user = $request->user()->id;
+            $attempt = $this->approver->decideAll($conversation, $request->getContent(), $user, $seenSet);
+        } catch (JsonException) {
+            return $this->badRequest('PostgreSQL cannot read these decisions.');
+        }
         if (!$attempt->ok) {
             // A 409 says which calls are pending.
             return JsonResponse::fromJsonString($attempt->detail, $attempt->http_status);
@@ -83,6 +93,11 @@ final class ConversationController
             ], $pending),
             'seen_set' => $pending[0]->seen_set ?? null,
         ];
+    }
+
+    private function badRequest(string $hint): JsonResponse
+    {
+        return $this->answer(422, ['reason' => 'bad_request', 'hint' => $hint]);
     }
 
     private function answer(int $status, array $body): JsonResponse
