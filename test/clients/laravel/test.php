@@ -20,7 +20,8 @@ config(['database.connections.admin' => [
     'username' => getenv('PGUSER'),
     'application_name' => 'admin',
 ] + config('database.connections.agent')]);
-foreach (['adapter', 'refusals', 'retries', 'endpoint', 'input', 'listener', 'killed', 'endless', 'shipping'] as $part) {
+$parts = ['adapter', 'refusals', 'retries', 'endpoint', 'input', 'listener', 'killed', 'endless', 'policy', 'shipping'];
+foreach ($parts as $part) {
     printf("# %s\n", $part);
     require __DIR__ . "/{$part}.php";
 }
