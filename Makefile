@@ -89,7 +89,7 @@ help:
 	@echo 'make installcheck   pg_regress against a running server that has them installed, as a superuser'
 	@echo 'make deps           installs what is missing (Debian packages)'
 	@echo 'make demo           builds, starts a private server and shows the gate at work'
-	@echo 'make inbox          the same as a page: a live inbox, an agent that asks and an executor that acts (PORT=8765)'
+	@echo 'make inbox          the same as a page: a live inbox, an agent that asks and an executor that acts (PORT=8765 EVERY=8)'
 	@echo 'make test           runs the whole suite on private servers; ONE=NAME runs one piece:'
 	@echo '                    regress, isolation, pgtap, pgtap/FILE, t, t/FILE, vectors, es6, demo, ...'
 	@echo 'make test-versions  the suite on PostgreSQL 17 and 18, each in a chroot that it makes itself (needs root or sudo);'
@@ -117,7 +117,7 @@ demo:
 	@demo/run
 
 inbox:
-	@demo/inbox $(if $(PORT),--port $(PORT))
+	@demo/inbox $(if $(PORT),--port $(PORT)) $(if $(EVERY),--every $(EVERY))
 
 test:
 	@NO_CLIENTS=$(NO_CLIENTS) tools/test $(ONE)

@@ -2,14 +2,19 @@
 // A pretended support agent.  It proposes what real ones do, and says what it makes of
 // the answers; it ends once all its calls are decided.
 //
-//   node agent.mjs [--every SECONDS] [--count N]
+//   node agent.mjs [--every SECONDS] [--count N] [--most N]
+//
+// It asks for nothing while --most of its calls wait (20).
 import { parseArgs } from 'node:util';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 
-const { values } = parseArgs({ options: { every: { type: 'string', default: '8' }, count: { type: 'string', default: '0' } } });
+const { values } = parseArgs({
+  options: { every: { type: 'string', default: '8' }, count: { type: 'string', default: '0' }, most: { type: 'string', default: '20' } },
+});
 const every = Number(values.every) * 1000;
 const count = Number(values.count) || Infinity;
+const most = Number(values.most);
 
 const customers = ['c-1044', 'c-2210', 'c-3187', 'c-4020'];
 const pick = (list) => list[Math.floor(Math.random() * list.length)];
@@ -85,9 +90,21 @@ async function goOn(id, open) {
   else say(call.stop ? `stopped: ${summary}` : `was told "${call.denial}": ${summary}`);
 }
 
+// Calls of an earlier start count as well.
+async function waitForRoom() {
+  for (let said = false; ; said = true) {
+    const [{ n }] = await patiently(
+      "SELECT count(*)::int AS n FROM (SELECT FROM approval.history WHERE status = 'pending' LIMIT $1) AS waiting", [most]);
+    if (n < most) return;
+    if (!said) say(`${most} calls wait for a person; I ask for nothing more until some are decided`);
+    await pause(1000);
+  }
+}
+
 const open = new Map();
 follow(open);
 for (let i = 0; i < count; i++) {
+  await waitForRoom();
   const tenant = pick(['acme', 'globex']);
   const conversation = `chat-${randomUUID()}`;
   try {

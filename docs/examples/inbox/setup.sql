@@ -1,25 +1,20 @@
--- What the inbox of this example needs beside the extension: a login for each side,
--- the tools of a little shop, and who reviews what.  Run it once, as a superuser.
+-- A little shop to try the inbox with: a login for each side, tools, and who reviews what.
+-- Run it once, as a superuser, in a database that has nothing but the extension.  Before
+-- a database of your own put logins.sql alone.  Roles may be there from another database.
 
 -- The agent only asks.  It works for two customers of ours.
-CREATE ROLE agent LOGIN;
+SELECT 'CREATE ROLE agent LOGIN' WHERE to_regrole('agent') IS NULL \gexec
 GRANT approval_requester TO agent;
 SELECT approval.register_login('agent', 'service', 'agent:support', tenants => '{acme,globex}');
 
 -- The executor runs what was approved, and nothing else.
-CREATE ROLE executor LOGIN;
+SELECT 'CREATE ROLE executor LOGIN' WHERE to_regrole('executor') IS NULL \gexec
 GRANT approval_executor TO executor;
 SELECT approval.register_login('executor', 'service', 'service:shop', tenants => '{acme,globex}');
 
--- The inbox authenticates people by itself and says who decides.
-CREATE ROLE inbox_reviewer LOGIN;
-GRANT approval_approver TO inbox_reviewer;
-SELECT approval.register_login('inbox_reviewer', 'delegate', tenants => '{acme,globex}');
-
--- The bridge listens and reads the feed.  It can decide nothing.
-CREATE ROLE inbox_bridge LOGIN;
-GRANT approval_auditor TO inbox_bridge;
-SELECT approval.register_login('inbox_bridge', 'service', 'service:inbox', tenants => '{acme,globex}');
+-- The logins of the inbox itself.
+\set tenants '{acme,globex}'
+\ir logins.sql
 
 -- The tools, for every tenant.
 SELECT approval.register_login(session_user, 'person', 'user:admin', tenants => '{*}');

@@ -11,14 +11,13 @@ import { note, until } from '../tap.mjs';
 const out = process.env.INBOX_OUT;
 export const example = process.env.INBOX_EXAMPLE;
 export const passwords = { alice: 'correct horse a', bob: 'correct horse b', carol: 'correct horse c' };
-const state = join(out, 'state');
 const logFile = join(out, 'inbox.log');
 
 pg.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (t) => t);
 
 // Each call has a connection of its own: servers stop in between.
-export async function sql(user, text, parameters = []) {
-  const client = new pg.Client({ user });
+export async function sql(user, text, parameters = [], database = process.env.PGDATABASE) {
+  const client = new pg.Client({ user, database });
   client.on('error', () => {});
   await client.connect();
   try {
@@ -70,19 +69,25 @@ async function freePort() {
   return port;
 }
 
+const everybody = { alice: 'acme,globex', bob: 'acme', carol: 'acme,globex' };
+
 export class Inbox {
+  constructor(database = process.env.PGDATABASE, tenants = everybody) {
+    Object.assign(this, { database, tenants, state: join(out, `state-${database}`) });
+  }
+
   async begin() {
     mkdirSync(out, { recursive: true });
     this.port = await freePort();
     this.address = `http://127.0.0.1:${this.port}`;
-    for (const [name, tenants] of [['alice', 'acme,globex'], ['bob', 'acme'], ['carol', 'acme,globex']]) {
+    for (const [name, tenants] of Object.entries(this.tenants)) {
       execFileSync('node', [join(example, 'people.mjs'), name, `user:${name}`, tenants], { input: passwords[name], env: this.environment() });
     }
     await this.start();
   }
 
   environment() {
-    return { ...process.env, INBOX_STATE: state, INBOX_PORT: String(this.port), INBOX_READ_ANYWAY: '600000' };
+    return { ...process.env, PGDATABASE: this.database, INBOX_STATE: this.state, INBOX_PORT: String(this.port), INBOX_READ_ANYWAY: '600000' };
   }
 
   async start() {
@@ -122,7 +127,7 @@ export class Browsers {
   }
 
   // Somebody at a machine of their own.
-  async person(name, options = {}) {
+  async person(name, { inbox = this.inbox, ...options } = {}) {
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 860 }, locale: 'en-GB', timezoneId: 'UTC', ...options });
     const page = await context.newPage();
     // The suite's own limit is the only one.
@@ -131,8 +136,8 @@ export class Browsers {
     page.on('pageerror', (e) => this.strange.push(`page error: ${e.message}`));
     page.on('dialog', (d) => { this.strange.push(`dialog: ${d.message()}`); d.dismiss(); });
     page.on('console', (m) => { if (/Content.Security|Vue warn|TypeError/i.test(m.text())) this.strange.push(`console: ${m.text()}`); });
-    page.on('request', (r) => { if (!r.url().startsWith(this.inbox.address) && !r.url().startsWith('data:')) this.strange.push(`request: ${r.url()}`); });
-    await page.goto(`${this.inbox.address}/`);
+    page.on('request', (r) => { if (!r.url().startsWith(inbox.address) && !r.url().startsWith('data:')) this.strange.push(`request: ${r.url()}`); });
+    await page.goto(`${inbox.address}/`);
     if (name) await this.signIn(page, name);
     this.contexts.push(context);
     return page;

@@ -1,6 +1,10 @@
 <?php
 
+<<<<<<< HEAD
+// artisan, in a process that kills itself (-9) at the point that DIE_AT names, or in which something is out of order.
+=======
 // artisan, in a process that kills itself (-9) at the point that DIE_AT names, or with the model that MODEL names.
+>>>>>>> a87604ccaefdbe51a05219b6d2153deee72e6e8f
 
 declare(strict_types=1);
 
@@ -8,6 +12,7 @@ use App\Agent\Call;
 use App\Agent\Model;
 use App\Agent\Reply;
 use App\Agent\RunPaused;
+use App\Approval\ToolFailed;
 use App\Payments\Payments;
 use Illuminate\Contracts\Console\Kernel;
 use Illuminate\Database\Events\QueryExecuted;
@@ -29,17 +34,26 @@ $die = static function () use ($at): void {
 $app['events']->listen(RunPaused::class, static fn () => $at !== 'paused' || $die());
 // The name of a verb: its answer has arrived, and nothing has been made of it.
 DB::listen(static fn (QueryExecuted $query) => !str_contains($query->sql, "approval.{$at}(") || $die());
-// "paid": money has moved, and nobody knows.
-$after = $at === 'paid' ? $die : null;
-$app->extend(Payments::class, static fn (Payments $real) => new class ($real, $after) implements Payments {
-    public function __construct(private readonly Payments $payments, private readonly ?Closure $after)
-    {
+// "paid": money has moved, and nobody knows. The other two: none has, and it is known or not.
+$before = static fn () => match ($at) {
+    'tool refuses' => throw new ToolFailed('no such order'),
+    'tool breaks' => throw new RuntimeException('the payment system is away'),
+    default => null,
+};
+$after = static fn () => $at !== 'paid' || $die();
+$app->extend(Payments::class, static fn (Payments $real) => new class ($real, $before, $after) implements Payments {
+    public function __construct(
+        private readonly Payments $payments,
+        private readonly Closure $before,
+        private readonly Closure $after
+    ) {
     }
 
     public function refund(string $body, string $idempotencyKey): string
     {
+        ($this->before)();
         $answer = $this->payments->refund($body, $idempotencyKey);
-        ($this->after ?? static fn () => null)();
+        ($this->after)();
 
         return $answer;
     }

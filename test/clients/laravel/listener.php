@@ -15,17 +15,12 @@ $backends = static fn () => array_column(admin()->select(
     "SELECT pid FROM pg_stat_activity WHERE application_name IN ('doorbell', 'agent', 'executor')"
 ), 'pid');
 $refund = static fn (string $chat) => "refund {\"order\": \"{$chat}\", \"amount\": 50}";
-$paused = static fn (string $chat) => Wait::until('a run that nobody holds', static fn () => admin()->selectOne(
-    'SELECT 1 AS yes FROM approval.run_list
-        WHERE conversation_id = ? AND iterations = 1 AND lease_until <= clock_timestamp()',
-    [$chat]
-));
 
 $worker = Process::worker();
 $chat = fresh('rung');
 say($chat, $refund($chat));
 waits($chat, 1);
-$paused($chat);
+rests($chat);
 approve_all($chat);
 Tap::is(ended($chat), 'completed', 'a decision rings, and the run goes on');
 Tap::is($heard('paused') + $heard('lost'), 0, 'without anything else that would have made it look');
@@ -34,7 +29,7 @@ Tap::is($heard('paused') + $heard('lost'), 0, 'without anything else that would 
 $chat = fresh('missed');
 say($chat, $refund($chat));
 waits($chat, 1);
-$paused($chat);
+rests($chat);
 $worker->kill();
 $listener->signal(SIGSTOP);
 $old = $backends();
@@ -55,7 +50,7 @@ Tap::is(
 $chat = fresh('again');
 say($chat, $refund($chat));
 waits($chat, 1);
-$paused($chat);
+rests($chat);
 approve_all($chat);
 Tap::is(ended($chat), 'completed', 'the new connection hears as well');
 
@@ -63,7 +58,7 @@ Tap::is(ended($chat), 'completed', 'the new connection hears as well');
 $chat = fresh('restart');
 say($chat, $refund($chat));
 waits($chat, 1);
-$paused($chat);
+rests($chat);
 $worker->kill();
 $lost = $heard('lost');
 $connected = $heard('connected');

@@ -1,5 +1,6 @@
 // What the inbox reads.  Every statement names the tenants of the person.
 import { Refusal } from './refusal.mjs';
+import { groupsOf, VOTES } from './votes.mjs';
 
 const COMPACT = `id::text, tenant, server, tool, class, risk, status, outcome, left(summary, 400) AS summary, length(summary) > 400 AS clipped, review_hash::text,
   requested_by, on_behalf_of, edited_by, approvals, approvals_needed, reviewer_group, escalated_to, proposed_at, expires_at, sort_key, clock_timestamp() AS server_now`;
@@ -40,11 +41,23 @@ export async function some(db, person, ids) {
   return { waiting: waiting.rows, closed: closed.rows.filter((row) => !there.has(row.id)) };
 }
 
+// What people have decided, and what ended otherwise.  No index is by time, but identifiers are, so
+// both look at requests that were asked lately; of decisions there are fewer than of events.
+const ENDS = `
+SELECT e.request_id::text AS id, max(e.at) AS closed_at FROM (
+  SELECT tenant, request_id, at FROM approval.votes WHERE request_id >= approval.ulid_from(now() - interval '30 days')
+  UNION ALL
+  SELECT tenant, request_id, at FROM approval.audit
+  WHERE request_id >= approval.ulid_from(now() - interval '2 days') AND kind IN ('cancelled', 'revoked', 'expired')) e
+WHERE e.tenant = ANY ($1) GROUP BY e.tenant, e.request_id ORDER BY closed_at DESC LIMIT 200`;
+
 export async function recent(db, person) {
+  const ends = new Map((await db.query(ENDS, [person.tenants])).rows.map((row, i) => [row.id, { ...row, i }]));
   const { rows } = await db.query(
-    `SELECT ${COMPACT}, decided_by, decided_at, completed_at FROM approval.history
-     WHERE tenant = ANY ($1) ORDER BY sort_key DESC LIMIT 100`, [person.tenants]);
-  return { rows };
+    `SELECT ${COMPACT}, decided_by, decided_at FROM approval.history
+     WHERE tenant = ANY ($1) AND id = ANY ($2::approval.ulid[]) AND status <> 'pending'`, [person.tenants, [...ends.keys()]]);
+  const inOrder = rows.sort((a, b) => ends.get(a.id).i - ends.get(b.id).i).slice(0, 100);
+  return { rows: inOrder.map((row) => ({ ...row, closed_at: ends.get(row.id).closed_at })) };
 }
 
 // Arguments, preview and result leave as the text that is stored: what is shown is what is hashed.
@@ -61,8 +74,8 @@ SELECT r.id::text, r.tenant, r.conversation_id, r.tool_call_id, r.run_id, r.serv
         FROM approval.diff(r.proposed_arguments, r.arguments) d WHERE r.proposed_arguments IS NOT NULL) AS correction,
        (SELECT coalesce(json_agg(json_build_object('n', a.n, 'at', a.at, 'kind', a.kind, 'actor', a.actor, 'note', a.note) ORDER BY a.n), '[]')
         FROM approval.audit a WHERE a.tenant = r.tenant AND a.request_id = r.id) AS events,
-       (SELECT coalesce(json_agg(DISTINCT m.reviewer_group), '[]') FROM approval.group_members m
-        WHERE m.actor = $3 AND m.tenant IN (r.tenant, '*')) AS my_groups,
+       ${VOTES} AS votes,
+       ${groupsOf('$3')} AS my_groups,
        (SELECT bool_or(t.edits = 'none') IS NOT TRUE FROM approval.registry t
         WHERE t.tenant IN (r.tenant, '*') AND t.server = r.server AND t.tool = r.tool) AS editable
 FROM approval.request_of($1, $2) r LEFT JOIN approval.gate_reasons() g ON g.gate_reason = r.gate_reason`;

@@ -1,8 +1,9 @@
 // Decisions, and who was faster.
 import pg from 'pg';
 import { is, like, ok, until } from '../../tap.mjs';
-import { cardText, decide, mail, openCard, press, propose, row, says, sql, statusOf } from '../harness.mjs';
+import { cardText, decide, example, mail, openCard, press, propose, row, says, sql, statusOf } from '../harness.mjs';
 
+const { missing } = await import(`${example}/public/panel.js`);
 const refund = (amount, more) => propose('refund', { order: 'A-1', amount, currency: 'EUR', customer: { id: 'c-7' } }, more);
 
 export async function reloadKeepsTheCard(inbox, browsers) {
@@ -150,14 +151,55 @@ export async function quorum(inbox, browsers) {
   const bob = await browsers.person('bob');
   await openCard(alice, id);
   await openCard(bob, id);
-  like(await cardText(alice), /0 of 2 approvals\.\s+2 of managers\. You are in managers/, 'who has to agree is on the card');
+  like(await cardText(alice), /0 of 2 approvals\.\s+2 of managers\.\s+You are in managers\. Still missing: 2 of managers\./, 'who has to agree is on the card');
   await press(alice, 'approve');
   await says(alice, /Your vote counts: 1 of 2/);
-  await says(bob, /1 of 2 approvals/);
+  like(await says(alice, /You have approved/), /user:alice approved, for managers[\s\S]*You have approved\. Still missing: 1 of managers\./, 'one is told what one has done, and who is missing');
+  is(await alice.locator('[data-act="approve"]').innerText(), 'You approved', 'the button says it too');
+  ok(await alice.locator('[data-act="approve"]').isDisabled(), 'and cannot be pressed again');
+  ok(await alice.locator('[data-act="reject"]').isEnabled(), 'though one may change one\'s mind');
+  like(await says(bob, /1 of 2 approvals/), /user:alice approved/, 'others see who has voted');
   is(await bob.locator('.card progress').getAttribute('value'), '1', 'others see the vote');
   await press(bob, 'approve');
   await says(bob, /You approved this/);
   is((await statusOf(id)).approvals, 2, 'two have agreed');
+}
+
+// A correction voids approvals, and the same person may approve again.
+export async function votesThatCountNoMore(inbox, browsers) {
+  const { id } = await refund(3000);
+  await decide(id, 'approve', 'user:alice');
+  const alice = await browsers.person('alice');
+  await openCard(alice, id);
+  await says(alice, /You have approved/);
+  await decide(id, 'approve', 'user:bob', { args: { order: 'A-1', amount: 2900, currency: 'EUR', customer: { id: 'c-7' } } });
+  like(await says(alice, /counts no more/), /user:alice approved; this counts no more[\s\S]*You are in managers\. Still missing: 1 of managers\./,
+    'an approval of what was corrected since counts no more, and the card says so');
+  await press(alice, 'approve');
+  await says(alice, /You approved this/);
+
+  const other = await propose('delete_customer', { customer: 'c-9' });
+  await decide(other.id, 'approve', 'user:alice');
+  await openCard(alice, other.id);
+  like(await says(alice, /You have approved/), /Still missing: 1 of privacy\./, 'of several groups the card names the one that is missing');
+  await sql('postgres', "SELECT FROM approval.revoke_by('user:alice', 'stolen', tenant => 'acme')");
+  await alice.reload();
+  like(await says(alice, /Who has to agree/), /counts no more[\s\S]*Still missing: 1 of managers, 1 of privacy\./, 'what was taken back counts no more either');
+}
+
+// Of people who fit several seats, and more of them than there are.
+export async function whoIsMissing() {
+  const voters = (...groups) => groups.map((g, i) => ({ actor: `user:${i}`, verdict: 'approve', stands: true, groups: g }));
+  const of = (reviewers, votes, more) => {
+    const { n, of: groups, either } = missing({ reviewers, votes, ...more });
+    return `${n}: ${groups.map(([group, open]) => (either ? group : `${open} ${group}`)).join(either ? ' or ' : ', ')}`;
+  };
+  is([
+    of({ a: 1, b: 1 }, voters(['a'], ['a'])), of({ a: 1, b: 1 }, voters(['a', 'b'])), of({ a: 1, b: 1 }, voters(['a', 'b'], ['a'])),
+    of({ a: 2, b: 1 }, voters(['c'])), of({ a: 1, '*': 1 }, voters(['c'])), of(null, voters([]), { approvals_needed: 2 }),
+    of({ a: 1, b: 1 }, voters(['boss'], ['boss']), { escalated_at: 'then', escalate_to: 'boss' }),
+    of({ a: 1, b: 1 }, [{ ...voters(['a'])[0], stands: false }, { ...voters(['b'])[0], verdict: 'reject' }]),
+  ], ['1: 1 b', '1: a or b', '0: ', '3: 2 a, 1 b', '1: 1 a', '1: 1 *', '0: ', '2: 1 a, 1 b'], 'each voter takes one seat, and whichever is needed');
 }
 
 export async function takingBackAndSettling(inbox, browsers) {

@@ -1,7 +1,7 @@
 // Finding, reading and working through what waits.
 import axe from 'axe-core';
 import { is, like, ok, until } from '../../tap.mjs';
-import { mail, openCard, picture, press, propose, row, says, sql, statusOf } from '../harness.mjs';
+import { decide, mail, openCard, picture, press, propose, row, says, sql, statusOf } from '../harness.mjs';
 
 async function accessible(page, what) {
   // Through the debugger's own world: the page's policy forbids added scripts.
@@ -95,6 +95,35 @@ export async function bulk(inbox, browsers) {
   is(after, ['rejected', 'approved', 'approved', 'approved'], 'the others are approved, and that one says why not');
   await page.click('dialog[open] button:has-text("Close")');
   is((await statusOf(price.id)).status, 'pending', 'what was not selected waits');
+}
+
+export async function recentDecisions(inbox, browsers) {
+  const calls = [await mail(60), await mail(61), await mail(62), await mail(63), await mail(64, { tenant: 'globex' })];
+  const [a, b, c, waits, theirs] = calls.map((call) => call.id);
+  await decide(c, 'approve', 'user:bob');
+  await decide(theirs, 'reject', 'user:carol', { tenant: 'globex' });
+  await decide(a, 'reject', 'user:bob');
+  await sql('agent', "SELECT approval.cancel($1, tenant => 'acme')", [b]);
+  const page = await browsers.person('alice');
+  await page.click('button:has-text("Recent")');
+  await page.waitForSelector(`.recent li[data-id="${c}"]`);
+  const shown = (await ids(page)).slice(0, 4);
+  is(shown, [b, a, theirs, c], 'recent is what was decided or closed last, newest first');
+  is(await page.locator(`.recent li[data-id="${waits}"]`).count(), 0, 'and nothing that waits');
+  await decide(waits, 'approve', 'user:bob');
+  await until('it comes', async () => (await ids(page))[0] === waits);
+  like(await page.locator('.recent li').first().innerText(), /user:bob approved this\s+\d s ago/, 'news come to the top, with when they were decided');
+  await page.hover(`.recent li[data-id="${a}"]`);
+  const { id: last } = await mail(65);
+  await decide(last, 'approve', 'user:bob');
+  await page.waitForTimeout(1500);
+  is((await ids(page))[0], waits, 'but not while somebody points at the list');
+  await page.hover('.top h1');
+  await until('it comes', async () => (await ids(page))[0] === last);
+  const bob = await browsers.person('bob');
+  await bob.click('button:has-text("Recent")');
+  await bob.waitForSelector(`.recent li[data-id="${c}"]`);
+  is(await bob.locator(`.recent li[data-id="${theirs}"]`).count(), 0, 'other tenants are not there');
 }
 
 export async function expiry(inbox, browsers) {
