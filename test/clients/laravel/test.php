@@ -25,6 +25,9 @@ $parts = [
 ];
 foreach ($parts as $part) {
     printf("# %s\n", $part);
-    require __DIR__ . "/{$part}.php";
+    // In a scope of its own, at whose end its processes are killed.
+    (static function (string $file): void {
+        require $file;
+    })(__DIR__ . "/{$part}.php");
 }
 exit(Tap::done());

@@ -30,10 +30,11 @@ final class AgentLoop
     /** Called twice, or by two workers at once, it does no harm: one of them holds the run. */
     public function drive(string $runId, string $conversation): void
     {
-        $this->turns->taken($runId);
         $run = null;
         try {
             $run = $this->claim($runId, $conversation);
+            // Not before: a run that cannot be started is idle too, and the listener would queue it once more.
+            $this->turns->taken($runId);
             if ($run !== null) {
                 $this->goOn($run);
             }
