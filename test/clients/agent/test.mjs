@@ -47,7 +47,7 @@ async function anActionFiresTheGate() {
   const run = await ask(kim, 'Please refund A-1001.');
   const first = await work(run, kim);
   const handle = /^waits for a person: (\w+)$/m.exec(first.text)?.[1];
-  like(first.text, /\nawaiting_approval:$/, 'the run waits, and the worker has given it back and ended');
+  like(first.text, /\nawaiting_approval$/, 'the run waits, and the worker has given it back and ended');
   is(await tools(run), ['orders.lookup', 'payments.refund'], 'the order was looked up, the refund proposed');
   is(await refunds('A-1001'), [], 'nothing is paid');
   const shown = await web.row('SELECT summary, server, class, on_behalf_of, tenant FROM approval.inbox WHERE id = $1', handle);
