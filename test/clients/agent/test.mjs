@@ -119,7 +119,7 @@ async function aRunWithoutAQuestionEnds() {
   const gateway = await connectGateway(world.gateways[0].url, kim.token);
   const { run_id: run } = await gateway.run('start_run', { conversation_id: 'died' });
   await gateway.close();
-  like((await work(run, kim)).text, /^failed:/, 'a run whose question was never saved ends');
+  like((await work(run, kim)).text, /^failed$/, 'a run whose question was never saved ends');
 }
 
 async function evidenceIsOfTheHandbook() {
