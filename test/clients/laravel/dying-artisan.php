@@ -1,10 +1,7 @@
 <?php
 
-<<<<<<< HEAD
-// artisan, in a process that kills itself (-9) at the point that DIE_AT names, or in which something is out of order.
-=======
-// artisan, in a process that kills itself (-9) at the point that DIE_AT names, or with the model that MODEL names.
->>>>>>> a87604ccaefdbe51a05219b6d2153deee72e6e8f
+// artisan, in a process that kills itself (-9) at the point that DIE_AT names, in which something is out of
+// order, or with the model that MODEL names.
 
 declare(strict_types=1);
 

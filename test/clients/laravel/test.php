@@ -20,7 +20,9 @@ config(['database.connections.admin' => [
     'username' => getenv('PGUSER'),
     'application_name' => 'admin',
 ] + config('database.connections.agent')]);
-$parts = ['adapter', 'refusals', 'retries', 'endpoint', 'input', 'listener', 'loop', 'killed', 'endless', 'shipping'];
+$parts = [
+    'adapter', 'refusals', 'retries', 'endpoint', 'input', 'listener', 'loop', 'killed', 'endless', 'policy', 'shipping',
+];
 foreach ($parts as $part) {
     printf("# %s\n", $part);
     require __DIR__ . "/{$part}.php";

@@ -14,6 +14,8 @@ use Throwable;
 /** Model, tools, model, until there is an answer: one run, driven until it ends or waits. */
 final class AgentLoop
 {
+    private const CHANGED = ['policy_changed', 'tool_changed', 'tool_retired'];
+
     public function __construct(
         private readonly Requester $requester,
         private readonly Executor $executor,
@@ -100,8 +102,9 @@ final class AgentLoop
                 continue;
             }
             $refusal = $this->executor->run($call);
-            // What was approved is not what policy wants now: for the model it is a call that was not made.
-            if (in_array($refusal?->reason, ['policy_changed', 'tool_changed', 'tool_retired'], true)) {
+            // What was approved is not what policy wants now: for the model it is a call that was not made. What has
+            // begun may have been made, and waits for whoever finds out.
+            if ($call->status === 'approved' && in_array($refusal?->reason, self::CHANGED, true)) {
                 $this->requester->cancel($call->id, $refusal->reason);
             }
         }
