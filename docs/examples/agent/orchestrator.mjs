@@ -28,7 +28,7 @@ async function work({ gateway, messages }, [runId]) {
   });
   await worker.claim(runId, `${hostname()}:${process.pid}`);
   const run = await worker.work();
-  console.log(`${run.status}: ${run.answer ?? ''}`);
+  console.log(run.answer ? `${run.status}: ${run.answer}` : run.status);
 }
 
 const [command, ...args] = process.argv.slice(2);

@@ -47,7 +47,7 @@ async function anActionFiresTheGate() {
   const run = await ask(kim, 'Please refund A-1001.');
   const first = await work(run, kim);
   const handle = /^waits for a person: (\w+)$/m.exec(first.text)?.[1];
-  like(first.text, /\nawaiting_approval:$/, 'the run waits, and the worker has given it back and ended');
+  like(first.text, /\nawaiting_approval$/, 'the run waits, and the worker has given it back and ended');
   is(await tools(run), ['orders.lookup', 'payments.refund'], 'the order was looked up, the refund proposed');
   is(await refunds('A-1001'), [], 'nothing is paid');
   const shown = await web.row('SELECT summary, server, class, on_behalf_of, tenant FROM approval.inbox WHERE id = $1', handle);
@@ -119,7 +119,7 @@ async function aRunWithoutAQuestionEnds() {
   const gateway = await connectGateway(world.gateways[0].url, kim.token);
   const { run_id: run } = await gateway.run('start_run', { conversation_id: 'died' });
   await gateway.close();
-  like((await work(run, kim)).text, /^failed:/, 'a run whose question was never saved ends');
+  like((await work(run, kim)).text, /^failed$/, 'a run whose question was never saved ends');
 }
 
 async function evidenceIsOfTheHandbook() {

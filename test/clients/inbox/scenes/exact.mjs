@@ -1,6 +1,6 @@
 // What is shown is what is decided on, however it is dressed.
 import { is, like, ok, until } from '../../tap.mjs';
-import { cardText, decide, mail, openCard, press, propose, row, says, statusOf } from '../harness.mjs';
+import { cardText, decide, example, mail, openCard, press, propose, row, says, sql, statusOf } from '../harness.mjs';
 
 const refund = (amount, more) => propose('refund', { order: 'A-1', amount, currency: 'EUR', customer: { id: 'c-7' } }, more);
 const argumentsOf = (page) => page.locator('.card section').first().locator('tr')
@@ -18,6 +18,21 @@ export async function whatLooksAlike(inbox, browsers) {
   }, 'no text reads as a number, as nothing, or as a member of something else');
   like(await cardText(page), /Bound to the resource theirs/, 'the resource is no argument');
   like(await cardText(page), /as it says on behalf of user:kim, checked/, 'and for whom is what the agent says');
+}
+
+// The page's own words, one for every reason that the gate has, and the gate's beside them.
+export async function whyAPersonIsAsked(inbox, browsers) {
+  const { reasons } = await import(`${example}/public/reasons.js`);
+  const all = await sql('inbox_reviewer', 'SELECT gate_reason FROM approval.gate_reasons() ORDER BY 1');
+  is(Object.keys(reasons).sort(), all.map((row) => row.gate_reason), 'there are words for every reason');
+  const { id } = await mail(1);
+  const page = await browsers.person('alice');
+  await openCard(page, id);
+  like(await cardText(page), /Why a person is asked\s+This tool asks a person unless a rule says otherwise/, 'a reviewer reads why');
+  await page.click('.card details:has(.raw) summary');
+  like(await cardText(page), /review: default, no rule matched, and the tool has a default mode/, 'and can read it as the gate says it');
+  is(await page.locator('.card .scroll h2').innerText(), (await statusOf(id)).summary, 'the heading is what the gate says, with the tool before it');
+  is(await page.locator('.card .scroll h2 .prefix').innerText(), 'shop/send_mail: ', 'which is quieter');
 }
 
 export async function outOfSight(inbox, browsers) {

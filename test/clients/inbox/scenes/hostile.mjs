@@ -21,7 +21,7 @@ export async function everyFieldOfTheAgent(inbox, browsers) {
   for (const { id } of calls) {
     await page.evaluate((at) => { location.hash = `#acme/${at}`; }, id);
     await says(page, /asked for this/);
-    await page.click('.card details summary');
+    await page.click('.card details:has(.raw) summary');
   }
   const { id } = calls[0];
   await openCard(page, id);

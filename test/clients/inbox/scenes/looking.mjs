@@ -64,6 +64,12 @@ export async function keyboard(inbox, browsers) {
   await page.keyboard.press('Enter');
   await says(page, /You approved this/);
   ok(true, 'Enter does');
+  await page.keyboard.press('j');
+  await page.waitForSelector('.card .scroll h2:has-text("Letter 12")');
+  await page.keyboard.press('c');
+  is(await page.evaluate(() => document.activeElement.dataset.act), 'comment', 'c points at Remark, in the menu');
+  await page.keyboard.press('Escape');
+  is([await page.locator('.more[open]').count(), await page.locator('.card').count()], [0, 1], 'Escape closes the menu, and not the card');
   await page.keyboard.press('?');
   await page.waitForSelector('dialog[open] :text("Shortcuts of one letter")');
   await page.uncheck('dialog[open] input[type=checkbox]');
@@ -156,6 +162,7 @@ export async function phone(inbox, browsers) {
   const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
   await page.waitForSelector(row(id));
   ok(await fits(), 'the list fits a phone');
+  is(await page.locator('.top').evaluate((top) => top.getBoundingClientRect().height < 60), true, 'and its head takes one row');
   await picture(page, 'phone-list');
   await page.tap(`${row(id)} .row`);
   await page.waitForSelector('[data-act="approve"]:enabled');
@@ -164,6 +171,7 @@ export async function phone(inbox, browsers) {
   await accessible(page, 'a card on a phone');
   await picture(page, 'phone-card');
   const sizes = await page.locator('.actions > .buttons button').evaluateAll((all) => all.map((b) => b.getBoundingClientRect().height));
+  is(await page.locator('.actions').evaluate((bar) => bar.getBoundingClientRect().height < 70), true, 'all that can be done takes one row, and nothing is empty above it');
   ok(Math.min(...sizes) >= 40, 'buttons are large enough for a thumb', sizes);
   await page.tap('[data-act="approve"]');
   await says(page, /You approved this/);
@@ -192,12 +200,18 @@ export async function accessibility(inbox, browsers) {
     await page.waitForSelector('[data-act="approve"]:enabled');
     await accessible(page, `a card with a preview, ${colorScheme}`);
     await picture(page, colorScheme);
+    await page.click('.more summary');
+    await accessible(page, `the menu, ${colorScheme}`);
+    await picture(page, `menu-${colorScheme}`);
+    await page.keyboard.press('Escape');
     await press(page, 'edit');
     await accessible(page, `the form, ${colorScheme}`);
     await picture(page, `edit-${colorScheme}`);
     await page.keyboard.press('Escape');
     await press(page, 'reject');
     await accessible(page, `a question, ${colorScheme}`);
+    const [red] = await page.locator('dialog[open] button.primary').evaluateAll(([b]) => [getComputedStyle(b).backgroundColor]);
+    is(red, { light: 'rgb(180, 35, 24)', dark: 'rgb(255, 154, 143)' }[colorScheme], 'the button that rejects is red');
     await page.keyboard.press('Escape');
     await page.check(`${row(one.id)} input`);
     await page.click('.bulk > button:has-text("Approve")');

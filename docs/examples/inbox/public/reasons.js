@@ -1,0 +1,21 @@
+// Why a person is asked, in the page's words; the raw view has the gate's own.
+export const reasons = {
+  rule: 'A rule of this tool says so',
+  default: 'This tool asks a person unless a rule says otherwise',
+  grant: 'A standing grant covers it',
+  no_rule: 'No rule of this tool fits, so a person decides',
+  unknown_tool: 'This tool is not registered, so a person decides',
+  tool_renamed: 'The tool was reviewed under another name',
+  definition_changed: 'The tool has changed since it was reviewed',
+  definition_missing: 'Nobody said what the tool is now, so it may have changed since it was reviewed',
+  wrong_role: 'This tool is not meant for this agent',
+  unexpected_arguments: 'An argument is missing, or is not of the kind that the tool expects',
+  lookalike_keys: 'Two names in the arguments look alike',
+  condition_unknown: 'A rule of this tool cannot be applied to these arguments',
+  policy_unreadable: 'The rules of this tool cannot be read',
+  budget_exceeded: 'What may run without a person is used up for now',
+  budget_unusable: 'The amount is not one that the budget can count',
+  budget_busy: 'The budget could not be looked at in time',
+  at_least: 'The agent, or who runs it, asked for a person',
+  cool_down: 'The same was rejected a short while ago',
+};
