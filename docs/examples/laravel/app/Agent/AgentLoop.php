@@ -33,8 +33,6 @@ final class AgentLoop
         $run = null;
         try {
             $run = $this->claim($runId, $conversation);
-            // Not before: a run that cannot be started is idle too, and the listener would queue it once more.
-            $this->turns->taken($runId);
             if ($run !== null) {
                 $this->goOn($run);
             }
@@ -72,6 +70,8 @@ final class AgentLoop
     {
         try {
             $this->requester->startRun($conversation, $runId);
+            // Not before: a run that cannot be started is idle too, and the listener would queue it once more.
+            $this->turns->taken($runId);
             $run = $this->requester->claimRun($runId, gethostname() . '-' . getmypid(), $this->lease);
         } catch (Refusal $refusal) {
             if (!in_array($refusal->reason, ['run_claimed', 'run_ended'], true)) {
