@@ -20,7 +20,8 @@ $chat = fresh('input');
 $requester->propose($chat, 'call-1', 'refund', ['order' => $chat, 'amount' => 900], ['on_behalf_of' => 'user:7']);
 
 // PDO cuts a text off at its NUL.
-foreach (["{$chat}%00x", "{$chat}%2Fx", "{$chat}%25", "{$chat}%20", "{$chat}%0A", '%FF', '%C3%A9', str_repeat('x', 256)] as $id) {
+$ids = ["{$chat}%00x", "{$chat}%2Fx", "{$chat}%25", "{$chat}%20", "{$chat}%0A", '%FF', '%C3%A9', str_repeat('x', 256)];
+foreach ($ids as $id) {
     $found = [$eight->get($id)[0], $eight->post($id, '{"message": "x"}')[0], $eight->post($id, '{"decisions": {}}')[0]];
     Tap::is($found, [404, 404, 404], 'no conversation has the id ' . substr($id, 0, 40));
 }

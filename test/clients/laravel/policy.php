@@ -16,7 +16,7 @@ $worker = static fn (string $artisan = 'artisan', array $environment = []) => Pr
     'QUEUE_RETRY_AFTER' => '100000',
 ]);
 preg_match('/\$\$(.*)\$\$/s', (string) file_get_contents(base_path('setup.sql')), $policy);
-$update = static fn (string $policy) => admin()->select("SELECT verb FROM approval.update_tool('refund', ?)", [$policy]);
+$update = static fn (string $to) => admin()->select("SELECT verb FROM approval.update_tool('refund', ?)", [$to]);
 $deny = static fn () => $update('{"rules": [{"mode": "deny"}]}');
 $approved = static function (string $chat) use ($worker): void {
     say($chat, "refund {\"order\": \"{$chat}\", \"amount\": 100}");

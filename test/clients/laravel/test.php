@@ -21,7 +21,8 @@ config(['database.connections.admin' => [
     'application_name' => 'admin',
 ] + config('database.connections.agent')]);
 $parts = [
-    'adapter', 'refusals', 'retries', 'endpoint', 'input', 'listener', 'loop', 'killed', 'endless', 'policy', 'shipping',
+    'adapter', 'refusals', 'retries', 'endpoint', 'input', 'listener', 'loop', 'killed', 'endless', 'policy',
+    'shipping',
 ];
 foreach ($parts as $part) {
     printf("# %s\n", $part);
