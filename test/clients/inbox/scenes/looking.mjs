@@ -202,7 +202,6 @@ export async function accessibility(inbox, browsers) {
     await picture(page, colorScheme);
     await page.click('.more summary');
     await accessible(page, `the menu, ${colorScheme}`);
-    await picture(page, `menu-${colorScheme}`);
     await page.keyboard.press('Escape');
     await press(page, 'edit');
     await accessible(page, `the form, ${colorScheme}`);
