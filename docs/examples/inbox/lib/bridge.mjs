@@ -17,6 +17,8 @@ function message(id, event, data) {
   return `${id ? `id: ${id}\n` : ''}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
+const keyOf = (e) => `${e.id} ${e.n}`;
+
 // Only what a list needs to know what to read again.
 function forPerson(events, person) {
   return events.filter((e) => person.tenants.includes(e.tenant))
@@ -50,13 +52,14 @@ export function bridge(config, log) {
   }
 
   // What is new: held back while the listener still hears what it has missed.
-  function tell(listener, part) {
-    if (part && listener.held) listener.held.push(part);
-    else if (part) send(listener, part);
+  function tell(listener, make) {
+    if (listener.held) return listener.held.push(make);
+    const part = make();
+    if (part) send(listener, part);
   }
 
-  function told(answer, person) {
-    const events = forPerson(answer.events, person);
+  function told(answer, listener) {
+    const events = forPerson(answer.events.filter((e) => !listener.heard.has(keyOf(e))), listener.person);
     return (answer.resync ? message(answer.cursor_text, 'resync', {}) : '') +
       (events.length > 0 ? message(answer.cursor_text, 'events', events) : '');
   }
@@ -71,12 +74,18 @@ export function bridge(config, log) {
     return answer;
   }
 
+  // The bridge may be behind what a listener has caught up with, but for one reading only.
+  function tellNew(listener, answer) {
+    tell(listener, () => told(answer, listener));
+    if (!listener.held && !answer.more) listener.heard.clear();
+  }
+
   async function readOn() {
     for (;;) {
       ringing = false;
       const answer = await feed(cursor);
       cursor = answer.cursor_text;
-      for (const listener of listeners) tell(listener, told(answer, listener.person));
+      for (const listener of listeners) tellNew(listener, answer);
       if (!answer.more && !ringing) return;
     }
   }
@@ -89,7 +98,7 @@ export function bridge(config, log) {
   }
 
   function announce(state) {
-    for (const listener of listeners) tell(listener, message(null, 'bridge', { state }));
+    for (const listener of listeners) tell(listener, () => message(null, 'bridge', { state }));
   }
 
   async function connect() {
@@ -132,12 +141,13 @@ export function bridge(config, log) {
     do {
       // Who has missed so much reads the list anew.
       answer = ++pages > PAGES_MOST ? { ...await feed('now'), resync: true } : await feed(answer.cursor_text);
-      send(listener, told(answer, listener.person));
+      send(listener, told(answer, listener));
+      answer.events.forEach((e) => listener.heard.add(keyOf(e)));
     } while (answer.more && !listener.response.destroyed);
     send(listener, message(answer.cursor_text, 'ready', { name: listener.person.name }));
     const held = listener.held;
     listener.held = null;
-    for (const part of held) send(listener, part);
+    for (const make of held) tell(listener, make);
   }
 
   return {
@@ -146,7 +156,7 @@ export function bridge(config, log) {
     // isOpen: whether the session is.
     async stream(request, response, person, isOpen) {
       if ([...listeners].filter((l) => l.person.name === person.name).length >= STREAMS_MOST) throw new Refusal(429, 'streams');
-      const listener = { response, person, isOpen, held: [] };
+      const listener = { response, person, isOpen, held: [], heard: new Set() };
       response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
       response.write('retry: 1000\n\n');
       listeners.add(listener);
@@ -156,8 +166,6 @@ export function bridge(config, log) {
         listeners.delete(listener);
       });
       try {
-        // What is caught up with is not to ring as well.
-        await ring();
         // Text that is no cursor is refused by the feed: such a browser begins anew.
         await catchUp(listener, request.headers['last-event-id'] || 'now').catch(async (e) => {
           if (e.code !== '22023') throw e;

@@ -98,6 +98,15 @@ export async function lastEventId(inbox, browsers) {
   const second = await listen(first.id);
   is(second.events.map((e) => [e.id, e.event]), [[calls[0].id, 'proposed'], [calls[1].id, 'proposed'], [calls[0].id, 'approved']], 'with one it goes on there, each event once');
   is((await listen(second.id)).events, [], 'and nothing comes twice');
+  const heard = [];
+  const made = [];
+  let last = second;
+  for (let i = 0; i < 20; i++) {
+    made.push((await mail(30 + i)).id);
+    last = await listen(last.id);
+    heard.push(...last.events.map((e) => e.id));
+  }
+  is(heard, made, 'nor where the bridge has not read yet what a browser catches up with');
   is(Object.keys(second.events[0]).sort(), ['actor', 'at', 'event', 'id', 'status', 'tenant'], 'events have no arguments');
   ok((await listen('made up')).kinds.includes('resync'), 'an id that means nothing leads to reading anew');
   is((await raw(inbox, 'GET', '/api/stream')).status, 401, 'nobody listens without having signed in');
