@@ -156,7 +156,10 @@ lock_parts(Sitting *sitting)
 		}
 		part->entry = entry_for(&sitting->decisions, part->answered.call.request);
 		if (sitting_waits(part))
+		{
+			part->shown = *request_digest_at(part->answered.call.request, REQ_REVIEW_HASH);
 			subject_add_to_set(&set, part->answered.call.request);
+		}
 	}
 	appendStringInfoChar(&set, ']');
 	digest_of(set.data, set.len, &sitting->current_set);
@@ -212,7 +215,7 @@ tell_waiting(const Sitting *sitting, Refusal *refusal)
 			continue;
 		told++;
 		ulid_to_text(request_id(request), id);
-		digest_to_hex(request_digest_at(request, REQ_REVIEW_HASH), hex);
+		digest_to_hex(&sitting->parts[i].shown, hex);
 		appendStringInfo(&out, "%s{\"id\":\"%s\",\"tool_call_id\":", out.len > 0 ? "," : "[", id);
 		errors_escape(&out, request_text(request, REQ_TOOL_CALL_ID));
 		appendStringInfoString(&out, ",\"tool\":");

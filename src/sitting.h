@@ -18,6 +18,7 @@ typedef struct Part
 	const Entry *entry;			/* NULL: the map does not name it */
 	bool		mapped;			/* decided by the same map before */
 	Verdict		verdict;
+	Digest		shown;			/* review hash before anything was ruled */
 } Part;
 
 typedef struct Sitting

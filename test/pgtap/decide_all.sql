@@ -340,6 +340,11 @@ SELECT t.as('alice', $$approval.decide_all('server closed the connection unexpec
 SELECT unalike((:'a'::t.answer).message || (:'a'::t.answer).hint || (:'a'::t.answer).detail, '%' || w || '%', w) FROM unnest(ARRAY['deadlock detected', 'lost connection', 'server closed']) w;
 SELECT is(((:'a'::t.answer).detail)::jsonb -> 'unknown', '["lost connection"]', 'it can be read from there');
 
+-- A map that is refused has changed nothing, also in what the refusal shows.
+SELECT t.row('agent', $$approval.propose('shown-1', 'refund', '{"order":"A-1","amount":200}', conversation_id => 'shown')$$) ->> 'review_hash' AS shown \gset
+SELECT is(t.row('web', $$approval.try_decide_all('shown', '{"shown-1":{"action":"edit","arguments":{"order":"A-1","amount":1}},"nobody":true}', actor => 'user:7')$$)::jsonb #>> '{detail,pending,0,review_hash}',
+	:'shown', 'the refusal shows a call as it is, and not as its edit would have been');
+
 SELECT is((SELECT count(*) FROM approval.requests r CROSS JOIN LATERAL approval.verify_request(r.id) v WHERE NOT v.ok), 0::bigint, 'every chain is whole');
 SELECT * FROM finish();
 ROLLBACK;
